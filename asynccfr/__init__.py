@@ -1,0 +1,1 @@
+"""Deep CFR on an asyncio micro-batcher."""

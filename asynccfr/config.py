@@ -1,0 +1,122 @@
+"""What a run is made of: frozen structs whose fields carry their own documentation and bounds.
+
+Alternatives are tagged unions (`sampling: {type: outcome, epsilon: 0.6}`), so a combination that makes
+no sense cannot be written down. `load` reads YAML or TOML and applies `--set` overrides.
+"""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+type_tagged = {"frozen": True, "forbid_unknown_fields": True, "kw_only": True, "tag_field": "type"}
+
+
+def doc(description: str, **bounds: float) -> Meta:
+    return Meta(description=description, **bounds)
+
+
+class ExternalSampling(Struct, tag="external", **type_tagged):
+    """Every action of the traverser, one sampled action of everyone else: for small games."""
+
+
+class OutcomeSampling(Struct, tag="outcome", **type_tagged):
+    """One sampled action everywhere: for games too large to fan out in."""
+
+    epsilon: Annotated[
+        float, doc("probability of a uniform action at the traverser's nodes", gt=0, le=1)
+    ] = 0.5
+    max_weight: Annotated[
+        float,
+        doc("cap on the weight 1 / own sampling reach of a sample; bounds variance, adds bias", ge=1),
+    ] = 1e6
+
+
+class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A multilayer perceptron with ReLU."""
+
+    width: Annotated[int, doc("units of a hidden layer", ge=1)] = 512
+    depth: Annotated[int, doc("number of hidden layers", ge=1)] = 3
+
+
+class Fit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How a network is fitted to its reservoir."""
+
+    memory: Annotated[int, doc("samples that the reservoir holds, per network", ge=1)] = 1_000_000
+    steps: Annotated[int, doc("gradient steps each time the network is fitted", ge=1)] = 1000
+    batch: Annotated[int, doc("samples a gradient step", ge=1)] = 1024
+    learning_rate: Annotated[float, doc("Adam's step size", gt=0)] = 1e-3
+    max_gradient_norm: Annotated[float, doc("gradients are scaled down to this norm", gt=0)] = 1.0
+
+
+class DeepCFR(Struct, tag="deep_cfr", **type_tagged):
+    """Deep CFR (Brown et al. 2019)."""
+
+    iterations: Annotated[int, doc("iterations; one updates every player once", ge=1)] = 100
+    traversals: Annotated[int, doc("traversals for each player in an iteration", ge=1)] = 1000
+    sampling: ExternalSampling | OutcomeSampling = OutcomeSampling()
+    network: Network = Network()
+    advantage: Fit = Fit()
+    average_strategy: Fit = Fit()
+    warm_start: Annotated[
+        bool, doc("continue from the last advantage network instead of fitting a fresh one")
+    ] = False
+    all_negative: Annotated[
+        Literal["highest", "uniform"],
+        doc("what regret matching plays where no advantage is positive"),
+    ] = "highest"
+
+
+class SyncDriver(Struct, tag="sync", **type_tagged):
+    """One traversal at a time, one row a forward: the baseline to measure against."""
+
+
+class AsyncDriver(Struct, tag="async", **type_tagged):
+    """Many traversals at once, their policy calls collected by the batcher."""
+
+    concurrency: Annotated[int, doc("traversals at once", ge=1)] = 1024
+    max_batch: Annotated[int, doc("rows of the largest forward", ge=1)] = 512
+    batch_window_us: Annotated[
+        int, doc("microseconds the oldest row waits for company; 0: the end of the loop turn", ge=0)
+    ] = 0
+
+
+class Inference(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Where and how networks are evaluated."""
+
+    driver: AsyncDriver | SyncDriver = AsyncDriver()
+    device: Annotated[str, doc("auto, cpu, cuda or cuda:N")] = "auto"
+    dtype: Annotated[
+        Literal["float32", "bfloat16"], doc("arithmetic of forwards and of training")
+    ] = "float32"
+    threads: Annotated[int, doc("torch threads; 0 leaves torch's choice", ge=0)] = 0
+    deterministic: Annotated[
+        bool, doc("pad every forward to one shape: samples no longer depend on driver or concurrency")
+    ] = False
+
+
+class Evaluation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The matches that judge an agent while it trains and when it is done."""
+
+    every: Annotated[int, doc("iterations between evaluations; 0: only at the end", ge=0)] = 0
+    deals: Annotated[int, doc("deals; each is played twice with the seats swapped", ge=2)] = 1000
+    opponents: Annotated[
+        tuple[str, ...], doc("players to meet; empty: every one that knows the game")
+    ] = ()
+
+
+class Run(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is written while training."""
+
+    checkpoint_every: Annotated[int, doc("iterations between checkpoints", ge=1)] = 1
+    tensorboard: Annotated[bool, doc("write TensorBoard events too (extra: tensorboard)")] = False
+
+
+class TrainConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A training run."""
+
+    game: Annotated[str, doc("a game with its parameters, as `asynccfr games` lists them")]
+    seed: Annotated[int, doc("every random stream of the run derives from it", ge=0)] = 0
+    solver: DeepCFR = DeepCFR()
+    inference: Inference = Inference()
+    evaluation: Evaluation = Evaluation()
+    run: Run = Run()

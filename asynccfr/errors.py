@@ -1,0 +1,55 @@
+"""Every error asynccfr raises on purpose.
+
+    AsyncCFRError
+    ├── ConfigError            config: a field is unknown, mistyped or out of range
+    ├── GameError              games: unknown game, bad parameter
+    │   └── IllegalAction      games: an action that the state does not allow
+    ├── BatcherError           batcher: misuse, or a batch function that broke its contract
+    │   ├── BatcherClosed      batcher: called after closing
+    │   └── QueueFull          batcher: the bounded queue is full and waiting was declined
+    ├── TrainingDiverged       solver: a loss became NaN or infinite
+    └── RunError               runs: the run folder cannot be used
+        └── CheckpointError    runs: a checkpoint is missing, damaged or of another game
+
+A message names the field or argument, the value, what was expected and the way out.
+"""
+
+
+class AsyncCFRError(Exception):
+    """Base of every error that asynccfr raises on purpose."""
+
+
+class ConfigError(AsyncCFRError, ValueError):
+    """A configuration field is unknown, has the wrong type, or is out of range."""
+
+
+class GameError(AsyncCFRError, ValueError):
+    """A game is unknown or its parameters are invalid."""
+
+
+class IllegalAction(GameError):
+    """An action that the state does not allow."""
+
+
+class BatcherError(AsyncCFRError, RuntimeError):
+    """The batcher was misused, or its function broke its contract."""
+
+
+class BatcherClosed(BatcherError):
+    """The batcher was called after it had been closed."""
+
+
+class QueueFull(BatcherError):
+    """The bounded queue is full and the caller chose not to wait."""
+
+
+class TrainingDiverged(AsyncCFRError, ArithmeticError):
+    """A loss became NaN or infinite."""
+
+
+class RunError(AsyncCFRError, OSError):
+    """A run folder cannot be read, written or used for this."""
+
+
+class CheckpointError(RunError):
+    """A checkpoint is missing, damaged, or belongs to another game or configuration."""
