@@ -1,7 +1,7 @@
 """What a run is made of: frozen structs whose fields carry their own documentation and bounds.
 
-Alternatives are tagged unions (`sampling: {type: outcome, epsilon: 0.6}`), so a combination that makes
-no sense cannot be written down. `load` reads YAML or TOML and applies `--set` overrides.
+Alternatives are tagged unions (`sampling: {type: outcome, epsilon: 0.6}`): a senseless combination
+cannot be written down. `load` reads YAML or TOML and applies `--set` overrides.
 """
 
 from typing import Annotated, Literal
@@ -27,7 +27,7 @@ class OutcomeSampling(Struct, tag="outcome", **type_tagged):
     ] = 0.5
     max_weight: Annotated[
         float,
-        doc("cap on the weight 1 / own sampling reach of a sample; bounds variance, adds bias", ge=1),
+        doc("cap on a sample's weight 1 / own sampling reach: less variance, more bias", ge=1),
     ] = 1e6
 
 
@@ -90,7 +90,7 @@ class Inference(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ] = "float32"
     threads: Annotated[int, doc("torch threads; 0 leaves torch's choice", ge=0)] = 0
     deterministic: Annotated[
-        bool, doc("pad every forward to one shape: samples no longer depend on driver or concurrency")
+        bool, doc("pad every forward to one shape: samples do not depend on the driver")
     ] = False
 
 
