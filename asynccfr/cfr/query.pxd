@@ -1,0 +1,18 @@
+from asynccfr.cfr.policy cimport Rule
+from asynccfr.games.contract cimport Game, State
+from asynccfr.seeding cimport Rng
+
+
+cdef class Query:
+    cdef readonly State state
+    cdef readonly int player
+    cdef int num_legal
+    cdef int* legal
+    cdef float* outputs
+    cdef double* policy
+
+    cdef int look(self) except -1
+    cdef int write_row(self, float* row) except -1
+
+
+cdef int sample_index(const double* probabilities, int n, Rng rng) noexcept nogil

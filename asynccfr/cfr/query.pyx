@@ -1,0 +1,92 @@
+"""A decision that waits for a network: what the batcher collects, encodes and answers.
+
+A `Query` holds a state and room for the network's outputs at its legal actions. `encode` and `deliver`
+carry a whole batch between queries and arrays in one compiled loop, so that a row costs no Python
+object; between them lies the forward.
+"""
+
+from libc.stdlib cimport free, malloc
+
+from asynccfr.cfr.policy cimport Rule, policy_from_outputs
+
+
+cdef class Query:
+    """The decision of the player to move in `state`, which must not be chance or terminal."""
+
+    def __cinit__(self, State state, *args, **kwargs):
+        cdef int n = state.game.max_legal_actions
+        self.state = state
+        self.legal = <int*>malloc(n * sizeof(int))
+        self.outputs = <float*>malloc(n * sizeof(float))
+        self.policy = <double*>malloc(n * sizeof(double))
+        if not (self.legal and self.outputs and self.policy):
+            raise MemoryError
+
+    def __init__(self, State state):
+        if state.current_player < 0:
+            raise ValueError(f"{state!r}: expected a state where a player is to move")
+        self.look()
+
+    def __dealloc__(self):
+        free(self.legal)
+        free(self.outputs)
+        free(self.policy)
+
+    cdef int look(self) except -1:
+        """Note who is to move and what is legal; return 0."""
+        self.player = self.state.current_player
+        self.num_legal = self.state.write_legal(self.legal)
+        return 0
+
+    cdef int write_row(self, float* row) except -1:
+        """Write the information state of the player to move; return 0."""
+        return self.state.write_tensor(self.player, row)
+
+    def probabilities(self, Rule rule):
+        """The answered policy as `(action, probability)` pairs, actions ascending."""
+        policy_from_outputs(rule, self.outputs, self.num_legal, self.policy)
+        return [(self.legal[i], self.policy[i]) for i in range(self.num_legal)]
+
+
+cdef int sample_index(const double* probabilities, int n, Rng rng) noexcept nogil:
+    """An index drawn with the given probabilities, never one of probability zero."""
+    cdef double left = rng.next_double()
+    cdef int i, last = 0
+    for i in range(n):
+        if probabilities[i] > 0:
+            last = i
+            left -= probabilities[i]
+            if left < 0:
+                break
+    return last
+
+
+def encode(list queries, float[:, ::1] rows):
+    """Write the information state of each query into its row; rows is float32 [>= n, tensor_size]."""
+    cdef Py_ssize_t i, n = len(queries)
+    check_shape(queries, rows.shape[0], rows.shape[1], tensor=True)
+    for i in range(n):
+        (<Query?>queries[i]).write_row(&rows[i, 0])
+
+
+def deliver(list queries, const float[:, ::1] outputs):
+    """Give each query its row of network outputs, float32 [>= n, num_actions]."""
+    cdef Py_ssize_t i, n = len(queries)
+    cdef Query query
+    cdef int a
+    check_shape(queries, outputs.shape[0], outputs.shape[1], tensor=False)
+    for i in range(n):
+        query = <Query?>queries[i]
+        for a in range(query.num_legal):
+            query.outputs[a] = outputs[i, query.legal[a]]
+
+
+cdef check_shape(list queries, Py_ssize_t rows, Py_ssize_t width, bint tensor):
+    if not queries:
+        return
+    cdef Game game = (<Query?>queries[0]).state.game
+    cdef Py_ssize_t expected = game.information_state_tensor_size if tensor else game.num_actions
+    if width != expected or rows < len(queries):
+        raise ValueError(
+            f"array of {rows}x{width}: expected at least {len(queries)} rows of {expected} for {game}"
+        )

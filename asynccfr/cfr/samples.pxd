@@ -1,0 +1,22 @@
+from libc.stdint cimport int16_t, uint8_t
+
+from asynccfr.games.contract cimport Game
+
+
+cdef class SampleBuffer:
+    cdef int tensor_size
+    cdef int max_legal
+    cdef float quanta
+    cdef Py_ssize_t feature_bytes
+    cdef Py_ssize_t size
+    cdef Py_ssize_t capacity
+    cdef uint8_t* features
+    cdef int16_t* actions
+    cdef float* values
+    cdef float* weights
+
+    cdef int pack(self, const float* row, uint8_t* features) noexcept nogil
+    cdef Py_ssize_t append(
+        self, const uint8_t* features, const int* legal, int num_legal, float weight
+    ) except -1
+    cdef int reserve(self, Py_ssize_t size) except -1

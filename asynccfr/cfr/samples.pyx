@@ -1,0 +1,117 @@
+"""Growing columns of training samples, in the layout of the reservoir.
+
+A sample is an information state with one value for each legal action: sampled regrets for the
+advantage networks, probabilities for the average strategy.
+"""
+
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+
+cdef void* grown(void* block, Py_ssize_t size) except NULL:
+    block = realloc(block, size)
+    if block is NULL:
+        raise MemoryError(f"{size} bytes of samples; run fewer traversals at once")
+    return block
+
+
+cdef class SampleBuffer:
+    """Columns of samples of one game, written by traversals and emptied into a reservoir."""
+
+    def __cinit__(self, Game game):
+        self.tensor_size = game.information_state_tensor_size
+        self.max_legal = game.max_legal_actions
+        self.quanta = 1.0 / game.tensor_quantum if game.tensor_quantum > 0 else 0.0
+        self.feature_bytes = self.tensor_size * (1 if self.quanta > 0 else sizeof(float))
+
+    def __dealloc__(self):
+        free(self.features)
+        free(self.actions)
+        free(self.values)
+        free(self.weights)
+
+    def __len__(self):
+        return self.size
+
+    cdef int pack(self, const float* row, uint8_t* features) noexcept nogil:
+        """Write a float32 row in stored form: uint8 multiples of the quantum, or as it is."""
+        cdef int i
+        if self.quanta > 0:
+            for i in range(self.tensor_size):
+                features[i] = <uint8_t><int>(row[i] * self.quanta + 0.5)
+        else:
+            memcpy(features, row, self.feature_bytes)
+        return 0
+
+    cdef int reserve(self, Py_ssize_t size) except -1:
+        if size <= self.capacity:
+            return 0
+        cdef Py_ssize_t capacity = max(size, 2 * self.capacity, 16)
+        self.features = <uint8_t*>grown(self.features, capacity * self.feature_bytes)
+        self.actions = <int16_t*>grown(
+            self.actions, capacity * self.max_legal * <Py_ssize_t>sizeof(int16_t)
+        )
+        self.values = <float*>grown(
+            self.values, capacity * self.max_legal * <Py_ssize_t>sizeof(float)
+        )
+        self.weights = <float*>grown(self.weights, capacity * <Py_ssize_t>sizeof(float))
+        self.capacity = capacity
+        return 0
+
+    cdef Py_ssize_t append(
+        self, const uint8_t* features, const int* legal, int num_legal, float weight
+    ) except -1:
+        """Add a sample with zero values; return its index."""
+        cdef Py_ssize_t index = self.size
+        cdef int16_t* actions
+        cdef int i
+        self.reserve(index + 1)
+        memcpy(self.features + index * self.feature_bytes, features, self.feature_bytes)
+        memset(self.values + index * self.max_legal, 0, self.max_legal * sizeof(float))
+        actions = self.actions + index * self.max_legal
+        for i in range(self.max_legal):
+            actions[i] = legal[i] if i < num_legal else -1
+        self.weights[index] = weight
+        self.size = index + 1
+        return index
+
+    def extend(self, SampleBuffer other):
+        """Append the samples of another buffer of the same game."""
+        cdef Py_ssize_t at = self.size, n = other.size, k = self.max_legal
+        if n == 0:
+            return
+        self.reserve(at + n)
+        memcpy(
+            self.features + at * self.feature_bytes, other.features, n * self.feature_bytes
+        )
+        memcpy(self.actions + at * k, other.actions, n * k * sizeof(int16_t))
+        memcpy(self.values + at * k, other.values, n * k * sizeof(float))
+        memcpy(self.weights + at, other.weights, n * sizeof(float))
+        self.size = at + n
+
+    def take(self):
+        """The samples as copied columns, leaving the buffer empty.
+
+        Returns features uint8 or float32 [n, tensor_size], actions int16 [n, max_legal] padded with
+        -1, values float32 [n, max_legal] and weights float32 [n].
+        """
+        cdef Py_ssize_t n = self.size
+        kind = np.uint8 if self.quanta > 0 else np.float32
+        features = np.empty((n, self.tensor_size), dtype=kind)
+        actions = np.empty((n, self.max_legal), dtype=np.int16)
+        values = np.empty((n, self.max_legal), dtype=np.float32)
+        weights = np.empty(n, dtype=np.float32)
+        if n:
+            copy_out(features, self.features, n * self.feature_bytes)
+            copy_out(actions, self.actions, n * self.max_legal * sizeof(int16_t))
+            copy_out(values, self.values, n * self.max_legal * sizeof(float))
+            copy_out(weights, self.weights, n * sizeof(float))
+        self.size = 0
+        return features, actions, values, weights
+
+
+cdef copy_out(array, const void* source, Py_ssize_t size):
+    cdef unsigned char[::1] target = array.reshape(-1).view(np.uint8)
+    memcpy(&target[0], source, size)

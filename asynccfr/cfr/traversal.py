@@ -1,0 +1,31 @@
+"""The two sampling schemes, each one coroutine whose only suspension point is the policy call.
+
+Who drives the coroutine decides what that call costs: see `asynccfr.inference.drivers`.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from asynccfr.cfr.walk import Walk
+
+Evaluate = Callable[[Walk], Awaitable[object]]
+"""Answers the decision at which a walk waits, in place."""
+
+
+async def outcome_sampling(walk: Walk, evaluate: Evaluate) -> None:
+    """Sample one action everywhere (Lanctot et al. 2009); a loop, for games of any depth."""
+    while walk.advance():
+        await evaluate(walk)
+    walk.back_up()
+
+
+async def external_sampling(walk: Walk, evaluate: Evaluate) -> float:
+    """Try every action of the traverser, sample the others'; return the walk's value.
+
+    Deep CFR's TRAVERSE (Brown et al. 2019, algorithm 2). Recursion only where it fans out.
+    """
+    while walk.advance():
+        await evaluate(walk)
+        if walk.at_traverser:
+            branches = walk.branches()
+            return walk.join(branches, [await external_sampling(b, evaluate) for b in branches])
+    return walk.utility

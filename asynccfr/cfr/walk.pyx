@@ -1,0 +1,209 @@
+"""One sampled walk through a game for one traverser: the compiled half of a traversal.
+
+`advance` plays everything up to the next decision; the coroutines of `asynccfr.cfr.traversal` await a
+network's answer there. Samples go into two buffers: regrets at the traverser's nodes, the current policy
+at everybody else's.
+
+At the traverser's nodes outcome sampling draws from a mixture with a uniform policy (`epsilon`); all
+others play their policy. So a history of the traverser is visited in proportion to the others' reach
+times its own *sampling* reach q, and weighting every sample by 1 / q leaves what external sampling
+visits: advantage samples in proportion to the counterfactual reach, and strategy samples in
+proportion to their player's own reach, free of the traverser's exploration.
+"""
+
+from libc.stdint cimport uint8_t
+from libc.stdlib cimport free, malloc, realloc
+
+from asynccfr.cfr.policy cimport Rule, policy_from_outputs
+from asynccfr.cfr.query cimport Query, sample_index
+from asynccfr.cfr.samples cimport SampleBuffer
+from asynccfr.games.contract cimport State, TERMINAL_PLAYER
+from asynccfr.seeding cimport Rng
+
+
+cdef struct Step:
+    # A decision of the traverser in outcome sampling; the sample's values hold the policy until the end.
+    Py_ssize_t sample
+    int chosen
+    double probability
+
+
+cdef class Walk(Query):
+    """A walk from `state` in which `traverser` gathers regrets.
+
+    Args:
+        state: where to start; advanced in place.
+        traverser: the player whose regrets are sampled.
+        rng: draws chance and actions of this walk alone.
+        rule: turns the current advantage networks' outputs into the current policy.
+        epsilon: probability of a uniform action at the traverser's nodes (outcome sampling).
+        max_weight: cap on the weight 1 / q of a sample.
+    """
+
+    cdef readonly int traverser
+    cdef readonly Py_ssize_t nodes
+    cdef readonly SampleBuffer advantages
+    cdef readonly SampleBuffer strategies
+    cdef Rng rng
+    cdef Rule rule
+    cdef double epsilon
+    cdef double max_weight
+    cdef double sampling_reach
+    cdef bint answered
+    cdef uint8_t* features
+    cdef Step* steps
+    cdef Py_ssize_t num_steps
+    cdef Py_ssize_t step_capacity
+
+    def __cinit__(self, State state, *args, **kwargs):
+        self.sampling_reach = 1.0
+
+    def __init__(
+        self,
+        State state,
+        int traverser,
+        Rng rng,
+        Rule rule,
+        double epsilon=0.0,
+        double max_weight=1.0,
+    ):
+        self.begin(traverser, rng, rule, epsilon, max_weight)
+        self.advantages = SampleBuffer(state.game)
+        self.strategies = SampleBuffer(state.game)
+        self.features = <uint8_t*>malloc(self.advantages.feature_bytes)
+
+    def __dealloc__(self):
+        free(self.features)
+        free(self.steps)
+
+    cdef int begin(
+        self, int traverser, Rng rng, Rule rule, double epsilon, double max_weight
+    ) except -1:
+        self.traverser = traverser
+        self.rng = rng
+        self.rule = rule
+        self.epsilon = epsilon
+        self.max_weight = max_weight
+        return 0
+
+    cdef int write_row(self, float* row) except -1:
+        self.state.write_tensor(self.player, row)
+        return self.advantages.pack(row, self.features)
+
+    def advance(self):
+        """Play on to the next decision; False at the end of the game.
+
+        A decision that has been answered is sampled first; one with a single legal action is played.
+        """
+        if self.answered:
+            self.choose()
+            self.answered = False
+        while True:
+            self.state.play_chance(self.rng)
+            if self.state.current_player == TERMINAL_PLAYER:
+                return False
+            self.look()
+            if self.num_legal > 1:
+                self.answered = True
+                self.nodes += 1
+                return True
+            self.state.advance(self.legal[0])
+
+    @property
+    def at_traverser(self):
+        """Whether the decision that waits is the traverser's."""
+        return self.player == self.traverser
+
+    @property
+    def utility(self):
+        """The traverser's return; the game must be over."""
+        return self.state.utility(self.traverser)
+
+    cdef int choose(self) except -1:
+        """Record the answered decision as a sample and play a sampled action; return 0."""
+        cdef bint own = self.player == self.traverser
+        cdef SampleBuffer buffer = self.advantages if own else self.strategies
+        cdef int n = self.num_legal, i
+        cdef Py_ssize_t sample = buffer.append(
+            self.features, self.legal, n, min(1.0 / self.sampling_reach, self.max_weight)
+        )
+        cdef float* values = buffer.values + sample * buffer.max_legal
+        policy_from_outputs(self.rule, self.outputs, n, self.policy)
+        for i in range(n):
+            values[i] = <float>self.policy[i]
+            if own:
+                self.policy[i] = self.epsilon / n + (1.0 - self.epsilon) * self.policy[i]
+        i = sample_index(self.policy, n, self.rng)
+        if own:
+            self.remember(sample, i, self.policy[i])
+            self.sampling_reach *= self.policy[i]
+        self.state.advance(self.legal[i])
+        return 0
+
+    cdef int remember(self, Py_ssize_t sample, int chosen, double probability) except -1:
+        if self.num_steps == self.step_capacity:
+            self.step_capacity = 2 * self.step_capacity + 16
+            self.steps = <Step*>realloc(self.steps, self.step_capacity * sizeof(Step))
+            if self.steps is NULL:
+                raise MemoryError
+        self.steps[self.num_steps] = Step(sample, chosen, probability)
+        self.num_steps += 1
+        return 0
+
+    def back_up(self):
+        """Outcome sampling's backward pass: turn the traverser's policies into sampled regrets.
+
+        At a node with policy p, sampled action a and sampling probability q, and v the estimate below:
+        the value of a is v / q and of the others 0, that of the node p(a) v / q, and a regret is
+        the difference, for every legal action (MCCFR, Lanctot et al. 2009, with the value of the
+        history in place of the product of reaches).
+        """
+        cdef double value = self.state.utility(self.traverser), below
+        cdef Step step
+        cdef float* values
+        cdef Py_ssize_t t
+        cdef int i, k = self.advantages.max_legal
+        for t in range(self.num_steps - 1, -1, -1):
+            step = self.steps[t]
+            values = self.advantages.values + step.sample * k
+            below = value / step.probability
+            value = values[step.chosen] * below
+            for i in range(k):
+                if self.advantages.actions[step.sample * k + i] < 0:
+                    break
+                values[i] = <float>((below if i == step.chosen else 0.0) - value)
+        self.num_steps = 0
+
+    def branches(self):
+        """External sampling: a walk for each legal action of the traverser, sharing the sample buffers."""
+        cdef list children = []
+        cdef Walk child
+        cdef int i
+        for i in range(self.num_legal):
+            child = Walk.__new__(Walk, self.state.copy())
+            child.begin(
+                self.traverser, Rng(self.rng.next64()), self.rule, self.epsilon, self.max_weight
+            )
+            child.advantages = self.advantages
+            child.strategies = self.strategies
+            child.features = <uint8_t*>malloc(self.advantages.feature_bytes)
+            child.state.advance(self.legal[i])
+            children.append(child)
+        return children
+
+    def join(self, list children, list below):
+        """External sampling: record the regrets given the values below; return this node's value.
+
+        `below` has the value of each walk in `children`; expectation over the policy, not maximum, goes up.
+        """
+        cdef int n = self.num_legal, i
+        cdef double value = 0.0
+        cdef Py_ssize_t sample = self.advantages.append(self.features, self.legal, n, 1.0)
+        cdef float* values = self.advantages.values + sample * self.advantages.max_legal
+        policy_from_outputs(self.rule, self.outputs, n, self.policy)
+        for i in range(n):
+            value += self.policy[i] * <double>below[i]
+            self.nodes += (<Walk>children[i]).nodes
+        for i in range(n):
+            values[i] = <float>(<double>below[i] - value)
+        return value
