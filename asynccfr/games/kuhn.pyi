@@ -1,0 +1,6 @@
+from asynccfr.games.contract import Game, State
+
+class KuhnPoker(Game):
+    def __init__(self) -> None: ...
+
+class KuhnState(State): ...

@@ -1,0 +1,6 @@
+from asynccfr.games.contract import Game, State
+
+class LeducPoker(Game):
+    def __init__(self) -> None: ...
+
+class LeducState(State): ...
