@@ -1,0 +1,113 @@
+"""Who drives a traversal's coroutine: alone and blocking, or by the thousand through the batcher.
+
+Both hand finished walks to `collect` in the order in which they were given, not that of completion,
+so that reservoirs do not depend on scheduling.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from typing import Any, Protocol
+
+from asynccfr.batcher import Batcher
+from asynccfr.cfr.query import Query
+from asynccfr.cfr.traversal import Evaluate
+from asynccfr.cfr.walk import Walk
+from asynccfr.config import AsyncDriver, SyncDriver
+from asynccfr.inference.evaluator import Evaluator
+
+Scheme = Callable[[Walk, Evaluate], Coroutine[Any, Any, object]]
+Collect = Callable[[Walk], None]
+
+
+class Driver(Protocol):
+    async def __call__(
+        self, scheme: Scheme, walks: Iterable[Walk], evaluator: Evaluator, collect: Collect
+    ) -> None: ...
+
+
+async def traverse(
+    driver: SyncDriver | AsyncDriver,
+    scheme: Scheme,
+    walks: Iterable[Walk],
+    evaluator: Evaluator,
+    collect: Collect,
+) -> None:
+    """Run every walk to its end and hand it to `collect`, in order."""
+    if isinstance(driver, SyncDriver):
+        await traverse_blocking(scheme, walks, evaluator, collect)
+    else:
+        await traverse_batched(driver, scheme, walks, evaluator, collect)
+
+
+class Answered:
+    """A policy call that is answered before it returns, so awaiting it never suspends."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+
+    def __call__(self, walk: Walk) -> "Answered":
+        self.evaluator([walk])
+        return self
+
+    def __await__(self) -> Iterator[None]:
+        return iter(())
+
+
+def run_blocking(coroutine: Coroutine[Any, Any, object]) -> None:
+    """Run a coroutine that never suspends. Raises RuntimeError if it does."""
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        return
+    coroutine.close()
+    raise RuntimeError(
+        "the traversal suspended: the sync driver needs policy calls that return answered"
+    )
+
+
+async def traverse_blocking(
+    scheme: Scheme, walks: Iterable[Walk], evaluator: Evaluator, collect: Collect
+) -> None:
+    evaluate = Answered(evaluator)
+    for walk in walks:
+        run_blocking(scheme(walk, evaluate))
+        collect(walk)
+        await asyncio.sleep(0)
+
+
+async def traverse_batched(
+    driver: AsyncDriver,
+    scheme: Scheme,
+    walks: Iterable[Walk],
+    evaluator: Evaluator,
+    collect: Collect,
+) -> None:
+    numbered = enumerate(walks)
+    finished: dict[int, Walk] = {}
+    collected = 0
+
+    def finish(index: int, walk: Walk) -> None:
+        nonlocal collected
+        finished[index] = walk
+        while collected in finished:
+            collect(finished.pop(collected))
+            collected += 1
+
+    batcher: Batcher[Query, Query] = Batcher(
+        evaluator,
+        max_batch=driver.max_batch,
+        batch_window_us=driver.batch_window_us,
+        inline=evaluator.device.type == "cpu",
+    )
+    async with batcher, asyncio.TaskGroup() as group:
+
+        def evaluate(walk: Walk) -> asyncio.Future[Query]:
+            return batcher.submit(walk, walk.player)
+
+        async def worker() -> None:
+            for index, walk in numbered:
+                await scheme(walk, evaluate)
+                finish(index, walk)
+
+        for _ in range(driver.concurrency):
+            group.create_task(worker())

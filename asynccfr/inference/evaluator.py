@@ -1,0 +1,89 @@
+"""From networks to a batch function: one forward answers every query of a batch.
+
+Rows are encoded straight into a preallocated buffer (pinned for CUDA) and padded to one of a few
+sizes, because oneDNN and CUDA pay for every shape they have not met.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+import torch
+
+from asynccfr.cfr.query import Query, deliver, encode
+from asynccfr.games import Game
+from asynccfr.reports import InferenceReport
+
+Forward = Callable[[torch.Tensor], torch.Tensor]
+"""A network: float32 rows [n, tensor_size] to float32 outputs [n, num_actions], on one device."""
+
+DETERMINISTIC_ROWS = 64
+
+
+class Evaluator:
+    """Answers batches of queries, each batch with the network of its player.
+
+    Args:
+        networks: one forward per player; the same object may serve several.
+        game: the game that the queries are of.
+        device: where the networks live.
+        max_batch: the most queries of a call.
+        deterministic: run every forward at one fixed shape, so that a row's outputs do not depend on
+            how many rows came with it.
+    """
+
+    def __init__(
+        self,
+        networks: Sequence[Forward],
+        game: Game,
+        *,
+        device: torch.device,
+        max_batch: int,
+        deterministic: bool = False,
+    ) -> None:
+        self.networks = networks
+        self.device = device
+        self.chunk = DETERMINISTIC_ROWS if deterministic else padded(max_batch)
+        self.deterministic = deterministic
+        rows = torch.zeros(
+            (self.chunk, game.information_state_tensor_size), pin_memory=device.type == "cuda"
+        )
+        self.rows = rows
+        self.row_view = rows.numpy()
+        self.batch_sizes: list[int] = []
+        self.forward_seconds = 0.0
+
+    def __call__(self, queries: list[Query]) -> list[Query]:
+        """Answer queries of one player in place; returns them."""
+        network = self.networks[queries[0].player]
+        for first in range(0, len(queries), self.chunk):
+            part = queries[first : first + self.chunk] if len(queries) > self.chunk else queries
+            encode(part, self.row_view)
+            started = time.perf_counter()
+            outputs = self.forward(network, len(part))
+            self.forward_seconds += time.perf_counter() - started
+            deliver(part, outputs.numpy())
+        self.batch_sizes.append(len(queries))
+        return queries
+
+    def forward(self, network: Forward, size: int) -> torch.Tensor:
+        rows = self.rows[: self.chunk if self.deterministic else padded(size)]
+        with torch.inference_mode():
+            return network(rows.to(self.device, non_blocking=True)).cpu()
+
+    def report(self) -> InferenceReport:
+        """Batch sizes and forward time since this evaluator was made."""
+        sizes = torch.tensor(self.batch_sizes or [0], dtype=torch.float64)
+        return InferenceReport(
+            rows=int(sizes.sum()),
+            batches=len(self.batch_sizes),
+            batch_mean=float(sizes.mean()),
+            batch_p50=float(sizes.quantile(0.5)),
+            batch_p95=float(sizes.quantile(0.95)),
+            batch_max=int(sizes.max()),
+            forward_seconds=self.forward_seconds,
+        )
+
+
+def padded(size: int) -> int:
+    """The number of rows at which a batch of `size` is run: a power of two, or a multiple of 64."""
+    return 1 << (size - 1).bit_length() if size <= 64 else -(-size // 64) * 64

@@ -1,0 +1,86 @@
+"""Typed records of what happened, as written to metrics files and printed by the command line."""
+
+from msgspec import Struct
+
+
+class MatchReport(Struct, frozen=True, kw_only=True):
+    """How player `a` did against player `b`; every `_low` and `_high` bound a 95% interval.
+
+    A game is one round, or three where `rounds` is 3; every deal is played twice, seats swapped.
+
+    Fields:
+        score: mean return of `a` a game (Lost Cities: points of `a` minus points of `b`).
+        win_rate: share of games that `a` won, a draw counting half.
+        wins, draws, losses: shares of games, seen from `a`.
+        mean_length: decisions a round, of both players together.
+        capped: share of rounds that reached the game's cap on their length; None if it has none.
+        opened_a, opened_b: colours opened a round; None where there are no expeditions.
+        points_per_colour_a, points_per_colour_b: points an opened colour; None if none was opened.
+    """
+
+    game: str
+    a: str
+    b: str
+    deals: int
+    rounds: int
+    seed: int
+    score: float
+    score_low: float
+    score_high: float
+    win_rate: float
+    win_rate_low: float
+    win_rate_high: float
+    wins: float
+    draws: float
+    losses: float
+    mean_length: float
+    capped: float | None = None
+    opened_a: float | None = None
+    opened_b: float | None = None
+    points_per_colour_a: float | None = None
+    points_per_colour_b: float | None = None
+
+
+class FitReport(Struct, frozen=True, kw_only=True):
+    """A network fitted to its reservoir; losses are means over the first and last tenth of the steps."""
+
+    samples: int
+    steps: int
+    loss_first: float
+    loss_last: float
+    seconds: float
+
+
+class InferenceReport(Struct, frozen=True, kw_only=True):
+    """The forwards of an iteration's traversals; a batch has rows of one network only."""
+
+    rows: int
+    batches: int
+    batch_mean: float
+    batch_p50: float
+    batch_p95: float
+    batch_max: int
+    forward_seconds: float
+
+
+class IterationReport(Struct, frozen=True, kw_only=True):
+    """One iteration of a solver; times are wall seconds, a node is a decision of any player."""
+
+    iteration: int
+    iterations: int
+    nodes: int
+    nodes_total: int
+    traversal_seconds: float
+    fit_seconds: float
+    elapsed_seconds: float
+    inference: InferenceReport
+    advantage: tuple[FitReport, ...]
+    average_strategy: FitReport | None
+    advantage_memory: tuple[int, ...]
+    strategy_memory: int
+    sample_digest: str
+    evaluation: tuple[MatchReport, ...] = ()
+
+    @property
+    def nodes_per_second(self) -> float:
+        return self.nodes / self.traversal_seconds if self.traversal_seconds else 0.0
