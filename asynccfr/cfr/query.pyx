@@ -47,6 +47,11 @@ cdef class Query:
         policy_from_outputs(rule, self.outputs, self.num_legal, self.policy)
         return [(self.legal[i], self.policy[i]) for i in range(self.num_legal)]
 
+    def sample(self, Rule rule, Rng rng):
+        """An action drawn from the answered policy."""
+        policy_from_outputs(rule, self.outputs, self.num_legal, self.policy)
+        return self.legal[sample_index(self.policy, self.num_legal, rng)]
+
 
 cdef int sample_index(const double* probabilities, int n, Rng rng) noexcept nogil:
     """An index drawn with the given probabilities, never one of probability zero."""

@@ -11,7 +11,6 @@ import torch
 
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.games import Game
-from asynccfr.reports import InferenceReport
 
 Forward = Callable[[torch.Tensor], torch.Tensor]
 """A network: float32 rows [n, tensor_size] to float32 outputs [n, num_actions], on one device."""
@@ -69,19 +68,6 @@ class Evaluator:
         rows = self.rows[: self.chunk if self.deterministic else padded(size)]
         with torch.inference_mode():
             return network(rows.to(self.device, non_blocking=True)).cpu()
-
-    def report(self) -> InferenceReport:
-        """Batch sizes and forward time since this evaluator was made."""
-        sizes = torch.tensor(self.batch_sizes or [0], dtype=torch.float64)
-        return InferenceReport(
-            rows=int(sizes.sum()),
-            batches=len(self.batch_sizes),
-            batch_mean=float(sizes.mean()),
-            batch_p50=float(sizes.quantile(0.5)),
-            batch_p95=float(sizes.quantile(0.95)),
-            batch_max=int(sizes.max()),
-            forward_seconds=self.forward_seconds,
-        )
 
 
 def padded(size: int) -> int:

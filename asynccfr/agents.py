@@ -1,0 +1,112 @@
+"""A trained agent: one file that says which game it plays, and how.
+
+The file is a safetensors file: the network's parameters, and in its metadata an `AgentCard` as JSON and
+a checksum of the parameters. It holds no pickle, so loading a stranger's agent runs none of their code.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import torch
+from msgspec import Struct
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import nn
+
+from asynccfr.cfr.policy import Rule, policy_rows
+from asynccfr.config import Network
+from asynccfr.errors import CheckpointError
+from asynccfr.games import Game, load_game
+from asynccfr.networks import build_network
+from asynccfr.seeding import Rng
+
+CARD, CHECKSUM = "asynccfr_agent", "blake2b"
+
+
+class AgentCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an agent plays and where it comes from."""
+
+    game: str
+    rule: Literal["softmax", "regret_matching_highest", "regret_matching_uniform"]
+    network: Network
+    seed: int
+    iterations: int
+    nodes: int
+
+
+class Agent:
+    """A network and the rule that makes its outputs a policy.
+
+    Attributes:
+        card: what it plays and where it comes from.
+        game: the game, loaded.
+        network: float32 rows [n, tensor_size] to outputs [n, num_actions].
+        rule: from outputs at the legal actions to a policy.
+    """
+
+    def __init__(self, card: AgentCard, network: nn.Module, game: Game | None = None) -> None:
+        self.card = card
+        self.game = game if game is not None else load_game(card.game)
+        self.network = network.eval()
+        self.rule = Rule[card.rule.upper()]
+
+    def policy(
+        self, tensors: npt.NDArray[np.float32], masks: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.float64]:
+        """The policies [n, num_actions] of many information states, for exact evaluation."""
+        with torch.inference_mode():
+            device = next(self.network.parameters()).device
+            outputs = self.network(torch.from_numpy(tensors).to(device)).float().cpu()
+        return policy_rows(outputs.numpy(), masks.view(np.uint8), self.rule)
+
+    def save_bytes(self) -> bytes:
+        """The contents of the agent's file."""
+        tensors = {
+            name: value.detach().float().cpu().contiguous()
+            for name, value in self.network.state_dict().items()
+        }
+        metadata = {
+            CARD: msgspec.json.encode(self.card).decode(),
+            CHECKSUM: checksum(tensors),
+        }
+        return bytes(save(tensors, metadata))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Agent":
+        """Read an agent's file. Raises CheckpointError where it is missing, damaged or not an agent."""
+        try:
+            with safe_open(path, framework="pt") as file:
+                metadata = file.metadata() or {}
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (OSError, SafetensorError) as error:
+            raise CheckpointError(f"{path}: not a readable agent file: {error}") from error
+        if CARD not in metadata:
+            raise CheckpointError(f"{path}: a safetensors file, but not an agent of asynccfr")
+        if metadata.get(CHECKSUM) != checksum(tensors):
+            raise CheckpointError(f"{path}: checksum differs, the file is damaged; copy it again")
+        try:
+            card = msgspec.json.decode(metadata[CARD], type=AgentCard)
+        except msgspec.DecodeError as error:
+            raise CheckpointError(f"{path}: its card cannot be read: {error}") from error
+        game = load_game(card.game)
+        network = build_network(
+            card.network, game.information_state_tensor_size, game.num_actions, Rng(0)
+        )
+        try:
+            network.load_state_dict(tensors)
+        except RuntimeError as error:
+            raise CheckpointError(f"{path}: parameters do not fit {game}: {error}") from error
+        return cls(card, network, game)
+
+
+def checksum(tensors: Mapping[str, torch.Tensor]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(tensors[name].numpy().tobytes())
+    return digest.hexdigest()

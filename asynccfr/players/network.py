@@ -1,0 +1,56 @@
+"""A trained agent as a player: its decisions, of all games at once, share batches."""
+
+from types import TracebackType
+from typing import Self
+
+import torch
+
+from asynccfr.agents import Agent
+from asynccfr.batcher import Batcher
+from asynccfr.cfr.query import Query
+from asynccfr.games import State
+from asynccfr.inference.evaluator import Evaluator
+from asynccfr.networks import inference_copy
+from asynccfr.seeding import Rng
+
+
+class NetworkPlayer:
+    """Plays an agent's policy; use it as an async context manager.
+
+    Args:
+        agent: whose policy to play.
+        name: what to call it in reports.
+        device: where to run the network.
+        max_batch: the most decisions that share a forward.
+    """
+
+    def __init__(
+        self, agent: Agent, name: str, *, device: str = "cpu", max_batch: int = 512
+    ) -> None:
+        self.name = name
+        self.rule = agent.rule
+        where = torch.device(device)
+        forward = inference_copy(agent.network, "float32", where)
+        evaluator = Evaluator(
+            [forward] * agent.game.num_players, agent.game, device=where, max_batch=max_batch
+        )
+        self.batcher: Batcher[Query, Query] = Batcher(
+            evaluator, max_batch=max_batch, inline=where.type == "cpu"
+        )
+
+    async def __aenter__(self) -> Self:
+        await self.batcher.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.batcher.__aexit__(kind, error, traceback)
+
+    async def act(self, state: State, rng: Rng) -> int:
+        query = Query(state)
+        await self.batcher(query)
+        return query.sample(self.rule, rng)

@@ -1,0 +1,315 @@
+"""Deep CFR (Brown et al. 2019): traverse, fill reservoirs, fit networks, repeat.
+
+Each iteration, for every player in turn, samples traversals against the current advantage networks,
+adds them to that player's reservoir, and fits a new advantage network to everything the reservoir
+holds. The networks regret-match the current profile; the agent is the average-strategy network.
+"""
+
+import asyncio
+import copy
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from asynccfr.agents import Agent, AgentCard
+from asynccfr.cfr.policy import Rule
+from asynccfr.cfr.samples import SampleBuffer
+from asynccfr.cfr.traversal import external_sampling, outcome_sampling
+from asynccfr.cfr.walk import Walk
+from asynccfr.config import DeepCFR, Fit, Inference, OutcomeSampling
+from asynccfr.errors import ConfigError
+from asynccfr.fitting import fit_advantage, fit_average_strategy
+from asynccfr.games import Game
+from asynccfr.inference.drivers import Scheme, traverse
+from asynccfr.inference.evaluator import Evaluator
+from asynccfr.networks import build_network, inference_copy
+from asynccfr.reports import FitReport, InferenceReport
+from asynccfr.reservoir import Reservoir, Samples
+from asynccfr.seeding import RESERVOIR, TRAINING, TRAVERSAL, Rng, stream
+
+Progress = Callable[[str, int, int], None]
+"""Called with the name of a phase, how much of it is done, and how much there is."""
+
+Columns = dict[str, np.ndarray[Any, Any]]
+
+# Purposes that keep apart the random streams of one iteration and player.
+WEIGHTS, MINIBATCHES = 0, 1
+REGRETS, POLICIES = 0, 1
+
+FLUSH_SAMPLES = 4096
+
+RULES = {
+    "highest": Rule.REGRET_MATCHING_HIGHEST,
+    "uniform": Rule.REGRET_MATCHING_UNIFORM,
+}
+
+
+class Traversals(NamedTuple):
+    """One player's traversals of an iteration; the digest covers every sample, in order."""
+
+    nodes: int
+    seconds: float
+    batch_sizes: list[int]
+    forward_seconds: float
+    digest: bytes
+
+
+class Solver:
+    """The state of a Deep CFR run between two iterations.
+
+    Attributes:
+        advantage_networks: one a player; they output 0 until first fitted, so play is uniform.
+        advantage_memory: one reservoir a player, of sampled regrets.
+        strategy_memory: everybody's policies, for the average strategy.
+        strategy_network: the latest fit of the average strategy, None before the first.
+    """
+
+    def __init__(self, config: DeepCFR, inference: Inference, game: Game, seed: int) -> None:
+        self.config = config
+        self.inference = inference
+        self.game = game
+        self.seed = seed
+        self.device = resolve_device(inference.device)
+        players = range(game.num_players)
+        self.advantage_networks = [silent(self.fresh_network(0, player)) for player in players]
+        self.advantage_memory = [Reservoir.for_game(game, config.advantage.memory) for _ in players]
+        self.strategy_memory = Reservoir.for_game(game, config.average_strategy.memory)
+        self.strategy_network: nn.Module | None = None
+
+    def fresh_network(self, iteration: int, which: int) -> nn.Module:
+        """A network with random weights of its own; `which` is a player, or num_players."""
+        rng = stream(self.seed, (TRAINING, iteration, which, WEIGHTS))
+        size = self.game.information_state_tensor_size
+        network = build_network(self.config.network, size, self.game.num_actions, rng)
+        return network.to(self.device)
+
+    async def traverse(self, iteration: int, traverser: int, progress: Progress) -> Traversals:
+        """Sample this iteration's traversals of one player into the reservoirs."""
+        evaluator = Evaluator(
+            [
+                inference_copy(network, self.inference.dtype, self.device)
+                for network in self.advantage_networks
+            ],
+            self.game,
+            device=self.device,
+            max_batch=getattr(self.inference.driver, "max_batch", 1),
+            deterministic=self.inference.deterministic,
+        )
+        collector = Collector(self, iteration, traverser, progress)
+        outcome = isinstance(self.config.sampling, OutcomeSampling)
+        started = time.perf_counter()
+        await traverse(
+            self.inference.driver,
+            outcome_sampling if outcome else external_sampling,
+            self.walks(iteration, traverser),
+            evaluator,
+            collector.add,
+        )
+        collector.flush()
+        return Traversals(
+            nodes=collector.nodes,
+            seconds=time.perf_counter() - started,
+            batch_sizes=evaluator.batch_sizes,
+            forward_seconds=evaluator.forward_seconds,
+            digest=collector.digest.digest(),
+        )
+
+    def walks(self, iteration: int, traverser: int) -> Iterator[Walk]:
+        """The walks of one player's traversals, each with its own random stream."""
+        rule = RULES[self.config.all_negative]
+        sampling = self.config.sampling
+        for index in range(self.config.traversals):
+            rng = stream(self.seed, (TRAVERSAL, iteration, traverser, index))
+            state = self.game.new_state()
+            if isinstance(sampling, OutcomeSampling):
+                yield Walk(state, traverser, rng, rule, sampling.epsilon, sampling.max_weight)
+            else:
+                yield Walk(state, traverser, rng, rule)
+
+    async def fit_advantage(self, iteration: int, player: int, progress: Progress) -> FitReport:
+        """Fit one player's advantage network to its reservoir, from scratch unless warm-started."""
+        if self.config.warm_start and iteration > 1:
+            network = copy.deepcopy(self.advantage_networks[player])
+        else:
+            network = self.fresh_network(iteration, player)
+        report = await self.fit(
+            fit_advantage,
+            network,
+            self.advantage_memory[player],
+            self.config.advantage,
+            stream(self.seed, (TRAINING, iteration, player, MINIBATCHES)),
+            progress,
+        )
+        self.advantage_networks[player] = network
+        return report
+
+    async def fit_average_strategy(self, iteration: int, progress: Progress) -> FitReport:
+        """Fit a fresh average-strategy network to all policies so far."""
+        which = self.game.num_players
+        network = self.fresh_network(iteration, which)
+        report = await self.fit(
+            fit_average_strategy,
+            network,
+            self.strategy_memory,
+            self.config.average_strategy,
+            stream(self.seed, (TRAINING, iteration, which, MINIBATCHES)),
+            progress,
+        )
+        self.strategy_network = network
+        return report
+
+    async def fit(
+        self,
+        fit: Callable[..., FitReport],
+        network: nn.Module,
+        memory: Reservoir,
+        config: Fit,
+        rng: Rng,
+        progress: Progress,
+    ) -> FitReport:
+        """Run a fit in a thread, so that the event loop stays alive; cancelling ends it in a step."""
+        stop = threading.Event()
+        work = asyncio.ensure_future(
+            asyncio.to_thread(
+                fit,
+                network,
+                memory,
+                config,
+                rng,
+                dtype=self.inference.dtype,
+                stop=stop,
+                on_step=lambda step: progress(fit.__name__, step, config.steps),
+            )
+        )
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            stop.set()
+            await asyncio.wait([work])
+            raise
+
+    def agent(self, iterations: int, nodes: int) -> Agent:
+        """The average strategy as an agent; it must have been fitted."""
+        if self.strategy_network is None:
+            raise RuntimeError("agent: call fit_average_strategy first")
+        card = AgentCard(
+            game=str(self.game),
+            rule="softmax",
+            network=self.config.network,
+            seed=self.seed,
+            iterations=iterations,
+            nodes=nodes,
+        )
+        return Agent(card, copy.deepcopy(self.strategy_network).cpu(), self.game)
+
+    def columns(self) -> Columns:
+        """Everything that the next iteration depends on, as named arrays."""
+        columns: Columns = {}
+        for name, part in self.parts():
+            held = part.columns() if isinstance(part, Reservoir) else parameters(part)
+            columns.update({f"{name}.{key}": array for key, array in held.items()})
+        return columns
+
+    def restore(self, columns: Columns) -> None:
+        """Take up the state that `columns` returned. Raises KeyError or ValueError if it does not fit."""
+        for name, part in self.parts():
+            start = f"{name}."
+            held = {k.removeprefix(start): v for k, v in columns.items() if k.startswith(start)}
+            if isinstance(part, Reservoir):
+                part.restore(held)
+            else:
+                part.load_state_dict({key: torch.from_numpy(v) for key, v in held.items()})
+
+    def parts(self) -> Iterator[tuple[str, nn.Module | Reservoir]]:
+        for player, network in enumerate(self.advantage_networks):
+            yield f"advantage_network_{player}", network
+        for player, memory in enumerate(self.advantage_memory):
+            yield f"advantage_memory_{player}", memory
+        yield "strategy_memory", self.strategy_memory
+
+
+class Collector:
+    """Moves finished walks' samples into the reservoirs, in order and in large blocks."""
+
+    def __init__(self, solver: Solver, iteration: int, traverser: int, progress: Progress) -> None:
+        self.iteration = iteration
+        self.total = solver.config.traversals
+        self.progress = progress
+        self.done = 0
+        self.nodes = 0
+        self.digest = hashlib.blake2b(digest_size=16)
+        self.buffers = (SampleBuffer(solver.game), SampleBuffer(solver.game))
+        self.targets = tuple(
+            (memory, stream(solver.seed, (RESERVOIR, iteration, traverser, purpose)))
+            for memory, purpose in (
+                (solver.advantage_memory[traverser], REGRETS),
+                (solver.strategy_memory, POLICIES),
+            )
+        )
+
+    def add(self, walk: Walk) -> None:
+        """Take the samples of a finished walk."""
+        self.buffers[REGRETS].extend(walk.advantages)
+        self.buffers[POLICIES].extend(walk.strategies)
+        self.nodes += walk.nodes
+        self.done += 1
+        self.progress("traverse", self.done, self.total)
+        if max(map(len, self.buffers)) >= FLUSH_SAMPLES:
+            self.flush()
+
+    def flush(self) -> None:
+        for buffer, (memory, rng) in zip(self.buffers, self.targets, strict=True):
+            samples = Samples(*buffer.take())
+            for column in samples:
+                self.digest.update(column)
+            memory.extend(samples, self.iteration, rng)
+
+
+def silent(network: nn.Module) -> nn.Module:
+    """The network with parameters of 0: it outputs 0 everywhere, which regret-matches to uniform."""
+    for parameter in network.parameters():
+        nn.init.zeros_(parameter)
+    return network
+
+
+def parameters(network: nn.Module) -> Columns:
+    return {name: value.cpu().numpy() for name, value in network.state_dict().items()}
+
+
+def resolve_device(name: str) -> torch.device:
+    """The device of that name; `auto` is CUDA where there is one. Raises ConfigError."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ConfigError(
+            f"inference.device: {name!r}: expected auto, cpu, cuda or cuda:N"
+        ) from None
+    if device.type not in ("cpu", "cuda"):
+        raise ConfigError(f"inference.device: {name!r}: expected auto, cpu, cuda or cuda:N")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ConfigError(
+            f"inference.device: {name!r}: torch sees {torch.cuda.device_count()} CUDA devices; use auto"
+        )
+    return device
+
+
+def inference_report(parts: Sequence[Traversals]) -> InferenceReport:
+    """What the forwards of several players' traversals looked like together."""
+    sizes = np.array([size for part in parts for size in part.batch_sizes] or [0])
+    return InferenceReport(
+        rows=int(sizes.sum()),
+        batches=sum(len(part.batch_sizes) for part in parts),
+        batch_mean=float(sizes.mean()),
+        batch_p50=float(np.percentile(sizes, 50)),
+        batch_p95=float(np.percentile(sizes, 95)),
+        batch_max=int(sizes.max()),
+        forward_seconds=sum(part.forward_seconds for part in parts),
+    )
