@@ -1,7 +1,7 @@
 """A trained agent: one file that says which game it plays, and how.
 
-The file is a safetensors file: the network's parameters, and in its metadata an `AgentCard` as JSON and
-a checksum of the parameters. It holds no pickle, so loading a stranger's agent runs none of their code.
+A safetensors file: the network's parameters, and in the metadata an `AgentCard` as JSON and a checksum.
+It holds no pickle, so that loading a stranger's agent runs none of their code.
 """
 
 import hashlib
@@ -78,7 +78,7 @@ class Agent:
 
     @classmethod
     def load(cls, path: str | Path) -> "Agent":
-        """Read an agent's file. Raises CheckpointError where it is missing, damaged or not an agent."""
+        """Read an agent's file. Raises CheckpointError if missing, damaged or no agent."""
         try:
             with safe_open(path, framework="pt") as file:
                 metadata = file.metadata() or {}

@@ -42,7 +42,7 @@ class MatchReport(Struct, frozen=True, kw_only=True):
 
 
 class FitReport(Struct, frozen=True, kw_only=True):
-    """A network fitted to its reservoir; losses are means over the first and last tenth of the steps."""
+    """A network fitted to its reservoir; losses are means over the first and last tenth."""
 
     samples: int
     steps: int

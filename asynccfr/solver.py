@@ -26,7 +26,7 @@ from asynccfr.config import DeepCFR, Fit, Inference, OutcomeSampling
 from asynccfr.errors import ConfigError
 from asynccfr.fitting import fit_advantage, fit_average_strategy
 from asynccfr.games import Game
-from asynccfr.inference.drivers import Scheme, traverse
+from asynccfr.inference.drivers import traverse
 from asynccfr.inference.evaluator import Evaluator
 from asynccfr.networks import build_network, inference_copy
 from asynccfr.reports import FitReport, InferenceReport
@@ -173,7 +173,7 @@ class Solver:
         rng: Rng,
         progress: Progress,
     ) -> FitReport:
-        """Run a fit in a thread, so that the event loop stays alive; cancelling ends it in a step."""
+        """Run a fit in a thread beside the event loop; cancelling ends it within a step."""
         stop = threading.Event()
         work = asyncio.ensure_future(
             asyncio.to_thread(
@@ -217,7 +217,7 @@ class Solver:
         return columns
 
     def restore(self, columns: Columns) -> None:
-        """Take up the state that `columns` returned. Raises KeyError or ValueError if it does not fit."""
+        """Take up what `columns` returned. Raises KeyError or ValueError if it does not fit."""
         for name, part in self.parts():
             start = f"{name}."
             held = {k.removeprefix(start): v for k, v in columns.items() if k.startswith(start)}
@@ -272,7 +272,7 @@ class Collector:
 
 
 def silent(network: nn.Module) -> nn.Module:
-    """The network with parameters of 0: it outputs 0 everywhere, which regret-matches to uniform."""
+    """The network with parameters of 0: it outputs 0, which regret-matches to uniform."""
     for parameter in network.parameters():
         nn.init.zeros_(parameter)
     return network
@@ -296,7 +296,7 @@ def resolve_device(name: str) -> torch.device:
         raise ConfigError(f"inference.device: {name!r}: expected auto, cpu, cuda or cuda:N")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise ConfigError(
-            f"inference.device: {name!r}: torch sees {torch.cuda.device_count()} CUDA devices; use auto"
+            f"inference.device: {name!r}: there are {torch.cuda.device_count()} CUDA devices; use auto"
         )
     return device
 

@@ -11,10 +11,10 @@ from asynccfr.agents import Agent
 from asynccfr.arena import MatchPlan, play_match
 from asynccfr.config import TrainConfig
 from asynccfr.errors import CheckpointError
-from asynccfr.games import Game, load_game
+from asynccfr.games import load_game
 from asynccfr.players import make_player, players_for
 from asynccfr.players.network import NetworkPlayer
-from asynccfr.reports import FitReport, IterationReport, MatchReport
+from asynccfr.reports import IterationReport, MatchReport
 from asynccfr.runs import Checkpoint, RunFolder
 from asynccfr.solver import Progress, Solver, inference_report
 
@@ -40,8 +40,8 @@ async def train(
             good checkpoint. Without a folder nothing is written.
         progress: told a phase, how much of it is done, and how much there is; called very often.
 
-    Closing the iterator or cancelling its task stops within a forward or a gradient step; the folder
-    then holds every iteration up to its last checkpoint. Raises ConfigError, GameError, RunError
+    Closing the iterator or cancelling its task stops within a forward or a gradient step; the
+    folder then holds every iteration up to its last checkpoint. Raises ConfigError, GameError, RunError
     before any work, TrainingDiverged if a loss is not finite.
     """
     if config.inference.threads:
@@ -99,7 +99,7 @@ async def train(
 
 
 def resume(solver: Solver, folder: RunFolder | None) -> tuple[int, Totals]:
-    """Restore the solver from the folder's newest good checkpoint; return the iteration it ended."""
+    """Restore the solver from the folder's newest good checkpoint; return where it stood."""
     checkpoint = folder.load_checkpoint(Totals) if folder is not None else None
     if checkpoint is None:
         return 0, Totals()

@@ -26,8 +26,8 @@ class Evaluator:
         game: the game that the queries are of.
         device: where the networks live.
         max_batch: the most queries of a call.
-        deterministic: run every forward at one fixed shape, so that a row's outputs do not depend on
-            how many rows came with it.
+        deterministic: run every forward at one fixed shape, so that outputs do not depend
+            on how many rows share it.
     """
 
     def __init__(
