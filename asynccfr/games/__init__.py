@@ -1,0 +1,6 @@
+"""Games: the `Game`/`State` contract, the registry, and the games themselves."""
+
+from asynccfr.games.contract import CHANCE, TERMINAL, Game, State
+from asynccfr.games.registry import load_game, registered_games
+
+__all__ = ["CHANCE", "TERMINAL", "Game", "State", "load_game", "registered_games"]

@@ -1,14 +1,16 @@
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from asynccfr.games.parameters import Parameter
 from asynccfr.seeding import Rng
 
 CHANCE: Final[int]
 TERMINAL: Final[int]
 
 class Game:
+    PARAMETERS: ClassVar[tuple[Parameter, ...]]
     name: str
     parameters: dict[str, int | float | str]
     num_players: int

@@ -23,6 +23,8 @@ TERMINAL = TERMINAL_PLAYER
 cdef class Game:
     """An immutable game.
 
+    A subclass lists what its constructor takes, by keyword, in `PARAMETERS`.
+
     Attributes:
         name: the name it is registered under.
         parameters: every parameter with its value.
@@ -33,6 +35,8 @@ cdef class Game:
         tensor_quantum: every tensor entry is an integer from 0 to 255 times this; 0.0 if arbitrary.
         min_utility, max_utility: bounds of every player's return.
     """
+
+    PARAMETERS = ()
 
     def __dealloc__(self):
         free(self.scratch)
@@ -56,8 +60,9 @@ cdef class Game:
         raise NotImplementedError
 
     def __str__(self):
+        """The text that `load_game` makes this game from."""
         inside = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
-        return f"{self.name}({inside})"
+        return f"{self.name}({inside})" if inside else self.name
 
     def __repr__(self):
         return f"<Game {self}>"

@@ -1,0 +1,1 @@
+# C only: see lost_cities_table.pxd.

@@ -1,0 +1,103 @@
+"""The games by name: `load_game("lost_cities(colors=3, hand_size=4)")`.
+
+A new game is one line of `GAMES`. `openspiel:` followed by OpenSpiel's own notation loads a game of
+theirs, if the `open_spiel` extra is installed.
+"""
+
+import re
+from importlib import import_module, util
+from typing import NamedTuple
+
+from asynccfr.errors import GameError
+from asynccfr.games.contract import Game
+from asynccfr.games.parameters import Parameter, Value, check_parameters, nearest
+
+GAMES = {
+    "kuhn_poker": "asynccfr.games.kuhn:KuhnPoker",
+    "leduc_poker": "asynccfr.games.leduc:LeducPoker",
+    "lost_cities": "asynccfr.games.lost_cities:LostCities",
+}
+
+OPENSPIEL = "openspiel:"
+
+
+class GameDescription(NamedTuple):
+    """A registered game, for listings."""
+
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+
+
+def load_game(text: str) -> Game:
+    """The game that `name` or `name(parameter=value, ...)` describes; `str(game)` gives it back.
+
+    Raises GameError for a text, name, parameter or value that is not understood.
+    """
+    if text.startswith(OPENSPIEL):
+        return load_openspiel(text)
+    name, given = parse(text)
+    if name not in GAMES:
+        raise GameError(
+            f"unknown game {name!r}{nearest(name, list(GAMES))} "
+            f"(expected one of {', '.join(GAMES)}, or {OPENSPIEL}NAME)"
+        )
+    game_class = registered_games()[name]
+    check_parameters(name, game_class.PARAMETERS, given)
+    game: Game = game_class(**given)
+    return game
+
+
+def registered_games() -> dict[str, type[Game]]:
+    """The class of every registered game by its name."""
+    return {name: import_class(path) for name, path in GAMES.items()}
+
+
+def describe_games() -> list[GameDescription]:
+    """Every registered game with the first line of its documentation and its parameters."""
+    return [
+        GameDescription(name, (cls.__doc__ or "").strip().split("\n")[0], cls.PARAMETERS)
+        for name, cls in registered_games().items()
+    ]
+
+
+def parse(text: str) -> tuple[str, dict[str, Value]]:
+    """Split `name(parameter=value, ...)`; raises GameError."""
+    match = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\)\s*)?", text)
+    if match is None:
+        raise GameError(f"game {text!r}: expected name or name(parameter=value, ...)")
+    name, inside = match.groups()
+    given: dict[str, Value] = {}
+    for item in inside.split(",") if inside and inside.strip() else ():
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not (key.isidentifier() and equals and value):
+            raise GameError(f"game {text!r}: {item.strip()!r}: expected parameter=value")
+        if key in given:
+            raise GameError(f"game {text!r}: {key!r} is given twice")
+        given[key] = parse_value(text, key, value)
+    return name, given
+
+
+def parse_value(text: str, key: str, value: str) -> Value:
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if re.fullmatch(r"[+-]?\d+", value):
+        return int(value)
+    if re.fullmatch(r"[+-]?(\d+\.\d*|\.?\d+)([eE][+-]?\d+)?", value):
+        return float(value)
+    raise GameError(f"game {text!r}: {key}={value}: expected an integer, a number, true or false")
+
+
+def import_class(path: str) -> type[Game]:
+    module, _, name = path.partition(":")
+    game_class: type[Game] = getattr(import_module(module), name)
+    return game_class
+
+
+def load_openspiel(text: str) -> Game:
+    if util.find_spec("pyspiel") is None:
+        raise GameError(
+            f"game {text!r}: OpenSpiel is not installed; pip install 'asynccfr[open_spiel]'"
+        )
+    game: Game = import_module("asynccfr.games.openspiel").load(text.removeprefix(OPENSPIEL))
+    return game
