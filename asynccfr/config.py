@@ -1,17 +1,17 @@
 """What a run is made of: frozen structs whose fields carry their own documentation and bounds.
 
 Alternatives are tagged unions (`sampling: {type: outcome, epsilon: 0.6}`): a senseless combination
-cannot be written down. `load` reads YAML or TOML and applies `--set` overrides.
+cannot be written down. `config_files.load` reads YAML or TOML and applies `--set` overrides.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
 type_tagged = {"frozen": True, "forbid_unknown_fields": True, "kw_only": True, "tag_field": "type"}
 
 
-def doc(description: str, **bounds: float) -> Meta:
+def doc(description: str, **bounds: Any) -> Meta:
     return Meta(description=description, **bounds)
 
 
@@ -84,7 +84,10 @@ class Inference(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where and how networks are evaluated."""
 
     driver: AsyncDriver | SyncDriver = AsyncDriver()
-    device: Annotated[str, doc("auto, cpu, cuda or cuda:N")] = "auto"
+    device: Annotated[
+        str,
+        Meta(description="auto, cpu, cuda or cuda:N", pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$"),
+    ] = "auto"
     dtype: Annotated[
         Literal["float32", "bfloat16"], doc("arithmetic of forwards and of training")
     ] = "float32"

@@ -7,6 +7,7 @@
     ├── BatcherError           batcher: misuse, or a batch function that broke its contract
     │   ├── BatcherClosed      batcher: called after closing
     │   └── QueueFull          batcher: the bounded queue is full and waiting was declined
+    ├── PlayerError            players, arena: no such player, or one that failed to play
     ├── TrainingDiverged       solver: a loss became NaN or infinite
     └── RunError               runs: the run folder cannot be used
         └── CheckpointError    runs: a checkpoint is missing, damaged or of another game
@@ -41,6 +42,10 @@ class BatcherClosed(BatcherError):
 
 class QueueFull(BatcherError):
     """The bounded queue is full and the caller chose not to wait."""
+
+
+class PlayerError(AsyncCFRError, RuntimeError):
+    """A player is unknown, or failed at the table: an illegal action, an exception, no answer."""
 
 
 class TrainingDiverged(AsyncCFRError, ArithmeticError):
