@@ -1,6 +1,6 @@
 """A trained agent: one file that says which game it plays, and how.
 
-A safetensors file: the network's parameters, and in the metadata an `AgentCard` as JSON and a checksum.
+A safetensors file: the network's parameters, with an `AgentCard` and a checksum as metadata.
 It holds no pickle, so that loading a stranger's agent runs none of their code.
 """
 
@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import nn
 
-from asynccfr.cfr.policy import Rule, policy_rows
+from asynccfr.cfr.regret_matching import Rule, policy_rows
 from asynccfr.config import Network
 from asynccfr.errors import CheckpointError
 from asynccfr.games import Game, load_game

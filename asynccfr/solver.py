@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from asynccfr.agents import Agent, AgentCard
-from asynccfr.cfr.policy import Rule
+from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.cfr.traversal import external_sampling, outcome_sampling
 from asynccfr.cfr.walk import Walk
@@ -296,7 +296,7 @@ def resolve_device(name: str) -> torch.device:
         raise ConfigError(f"inference.device: {name!r}: expected auto, cpu, cuda or cuda:N")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise ConfigError(
-            f"inference.device: {name!r}: there are {torch.cuda.device_count()} CUDA devices; use auto"
+            f"inference.device: {name!r}: {torch.cuda.device_count()} CUDA devices found; use auto"
         )
     return device
 

@@ -41,8 +41,8 @@ async def train(
         progress: told a phase, how much of it is done, and how much there is; called very often.
 
     Closing the iterator or cancelling its task stops within a forward or a gradient step; the
-    folder then holds every iteration up to its last checkpoint. Raises ConfigError, GameError, RunError
-    before any work, TrainingDiverged if a loss is not finite.
+    folder then holds every iteration up to its last checkpoint. Raises ConfigError, GameError or
+    RunError before any work, TrainingDiverged if a loss is not finite.
     """
     if config.inference.threads:
         torch.set_num_threads(config.inference.threads)

@@ -65,7 +65,8 @@ class TabularPolicy:
     ) -> None:
         self.probabilities = probabilities
         self._row = {
-            (player, key): i for i, (player, key) in enumerate(zip(players.tolist(), keys, strict=True))
+            (player, key): i
+            for i, (player, key) in enumerate(zip(players.tolist(), keys, strict=True))
         }
 
     def __call__(self, states: InformationStates) -> npt.NDArray[np.floating]:

@@ -1,4 +1,4 @@
-from asynccfr.cfr.policy cimport Rule
+from asynccfr.cfr.regret_matching cimport Rule
 from asynccfr.games.contract cimport Game, State
 from asynccfr.seeding cimport Rng
 

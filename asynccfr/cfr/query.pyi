@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asynccfr.cfr.policy import Rule
+from asynccfr.cfr.regret_matching import Rule
 from asynccfr.games.contract import State
 from asynccfr.seeding import Rng
 

@@ -7,7 +7,7 @@ object; between them lies the forward.
 
 from libc.stdlib cimport free, malloc
 
-from asynccfr.cfr.policy cimport Rule, policy_from_outputs
+from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
 
 
 cdef class Query:

@@ -1,4 +1,4 @@
-from asynccfr.cfr.policy import Rule
+from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.query import Query
 from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.games.contract import State

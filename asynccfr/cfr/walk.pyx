@@ -14,7 +14,7 @@ proportion to their player's own reach, free of the traverser's exploration.
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc, realloc
 
-from asynccfr.cfr.policy cimport Rule, policy_from_outputs
+from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
 from asynccfr.cfr.query cimport Query, sample_index
 from asynccfr.cfr.samples cimport SampleBuffer
 from asynccfr.games.contract cimport State, TERMINAL_PLAYER

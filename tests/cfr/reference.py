@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from asynccfr.cfr.policy import Rule, policy_rows
+from asynccfr.cfr.regret_matching import Rule, policy_rows
 
 
 class RandomNetwork:

@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from asynccfr.cfr.policy import Rule
+from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.traversal import external_sampling, outcome_sampling
 from asynccfr.cfr.walk import Walk
 from asynccfr.games.kuhn import KuhnPoker

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asynccfr.cfr.policy import Rule, policy_rows
+from asynccfr.cfr.regret_matching import Rule, policy_rows
 
 ROWS = st.lists(
     st.tuples(st.floats(-1e3, 1e3, width=32), st.booleans()), min_size=1, max_size=8
