@@ -16,13 +16,13 @@ import torch
 from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import nn
 
+from asynccfr.cfr.policy import InformationStates
 from asynccfr.cfr.regret_matching import Rule, policy_rows
 from asynccfr.config import Network
 from asynccfr.errors import CheckpointError
 from asynccfr.games import Game, load_game
-from asynccfr.networks import build_network
+from asynccfr.networks import MLP, InferenceCopy, build_network
 from asynccfr.seeding import Rng
 
 CARD, CHECKSUM = "asynccfr_agent", "blake2b"
@@ -49,20 +49,16 @@ class Agent:
         rule: from outputs at the legal actions to a policy.
     """
 
-    def __init__(self, card: AgentCard, network: nn.Module, game: Game | None = None) -> None:
+    def __init__(self, card: AgentCard, network: MLP, game: Game | None = None) -> None:
         self.card = card
         self.game = game if game is not None else load_game(card.game)
         self.network = network.eval()
         self.rule = Rule[card.rule.upper()]
 
-    def policy(
-        self, tensors: npt.NDArray[np.float32], masks: npt.NDArray[np.bool_]
-    ) -> npt.NDArray[np.float64]:
+    def policy(self, states: InformationStates) -> npt.NDArray[np.float64]:
         """The policies [n, num_actions] of many information states, for exact evaluation."""
-        with torch.inference_mode():
-            device = next(self.network.parameters()).device
-            outputs = self.network(torch.from_numpy(tensors).to(device)).float().cpu()
-        return policy_rows(outputs.numpy(), masks.view(np.uint8), self.rule)
+        outputs = InferenceCopy(self.network)(torch.from_numpy(states.tensors))
+        return policy_rows(outputs.numpy(), states.legal.view(np.uint8), self.rule)
 
     def save_bytes(self) -> bytes:
         """The contents of the agent's file."""

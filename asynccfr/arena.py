@@ -9,20 +9,16 @@ Every game draws from streams named by (seed, deal, round, seat), so no result d
 """
 
 import asyncio
-import inspect
-from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, product
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Annotated, Literal
 
-import numpy as np
 from msgspec import Meta, Struct
 
-from asynccfr.errors import GameError, PlayerError
-from asynccfr.games.contract import Game, State
-from asynccfr.intervals import mean_interval, share_interval
+from asynccfr.errors import GameError
+from asynccfr.games.contract import Game
 from asynccfr.players.protocol import Player
 from asynccfr.reports import MatchReport
-from asynccfr.seeding import EVALUATION, Rng, stream
 
 
 class MatchPlan(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
 
 from asynccfr.agents import Agent, AgentCard
 from asynccfr.cfr.regret_matching import Rule
@@ -28,7 +27,7 @@ from asynccfr.fitting import fit_advantage, fit_average_strategy
 from asynccfr.games import Game
 from asynccfr.inference.drivers import traverse
 from asynccfr.inference.evaluator import Evaluator
-from asynccfr.networks import build_network, inference_copy
+from asynccfr.networks import MLP, InferenceCopy, build_network
 from asynccfr.reports import FitReport, InferenceReport
 from asynccfr.reservoir import Reservoir, Samples
 from asynccfr.seeding import RESERVOIR, TRAINING, TRAVERSAL, Rng, stream
@@ -76,24 +75,24 @@ class Solver:
         self.game = game
         self.seed = seed
         self.device = resolve_device(inference.device)
+        self.dtype: torch.dtype = getattr(torch, inference.dtype)
         players = range(game.num_players)
-        self.advantage_networks = [silent(self.fresh_network(0, player)) for player in players]
+        self.advantage_networks = [self.fresh_network(0, player) for player in players]
         self.advantage_memory = [Reservoir.for_game(game, config.advantage.memory) for _ in players]
         self.strategy_memory = Reservoir.for_game(game, config.average_strategy.memory)
-        self.strategy_network: nn.Module | None = None
+        self.strategy_network: MLP | None = None
 
-    def fresh_network(self, iteration: int, which: int) -> nn.Module:
+    def fresh_network(self, iteration: int, which: int) -> MLP:
         """A network with random weights of its own; `which` is a player, or num_players."""
         rng = stream(self.seed, (TRAINING, iteration, which, WEIGHTS))
         size = self.game.information_state_tensor_size
-        network = build_network(self.config.network, size, self.game.num_actions, rng)
-        return network.to(self.device)
+        return build_network(self.config.network, size, self.game.num_actions, rng).to(self.device)
 
     async def traverse(self, iteration: int, traverser: int, progress: Progress) -> Traversals:
         """Sample this iteration's traversals of one player into the reservoirs."""
         evaluator = Evaluator(
             [
-                inference_copy(network, self.inference.dtype, self.device)
+                InferenceCopy(network, dtype=self.dtype, device=self.device)
                 for network in self.advantage_networks
             ],
             self.game,
@@ -107,7 +106,7 @@ class Solver:
         await traverse(
             self.inference.driver,
             outcome_sampling if outcome else external_sampling,
-            self.walks(iteration, traverser),
+            self.walks(iteration, traverser, collector.finished),
             evaluator,
             collector.add,
         )
@@ -120,17 +119,22 @@ class Solver:
             digest=collector.digest.digest(),
         )
 
-    def walks(self, iteration: int, traverser: int) -> Iterator[Walk]:
-        """The walks of one player's traversals, each with its own random stream."""
+    def walks(self, iteration: int, traverser: int, finished: list[Walk]) -> Iterator[Walk]:
+        """The walks of one player's traversals, each with its own random stream.
+
+        New walks inherit the memory of those in `finished`, which are used up.
+        """
         rule = RULES[self.config.all_negative]
         sampling = self.config.sampling
         for index in range(self.config.traversals):
             rng = stream(self.seed, (TRAVERSAL, iteration, traverser, index))
             state = self.game.new_state()
+            reuse = finished.pop() if finished else None
             if isinstance(sampling, OutcomeSampling):
-                yield Walk(state, traverser, rng, rule, sampling.epsilon, sampling.max_weight)
+                epsilon, max_weight = sampling.epsilon, sampling.max_weight
+                yield Walk(state, traverser, rng, rule, epsilon, max_weight, reuse)
             else:
-                yield Walk(state, traverser, rng, rule)
+                yield Walk(state, traverser, rng, rule, reuse=reuse)
 
     async def fit_advantage(self, iteration: int, player: int, progress: Progress) -> FitReport:
         """Fit one player's advantage network to its reservoir, from scratch unless warm-started."""
@@ -144,6 +148,7 @@ class Solver:
             self.advantage_memory[player],
             self.config.advantage,
             stream(self.seed, (TRAINING, iteration, player, MINIBATCHES)),
+            f"advantage network of player {player}",
             progress,
         )
         self.advantage_networks[player] = network
@@ -159,6 +164,7 @@ class Solver:
             self.strategy_memory,
             self.config.average_strategy,
             stream(self.seed, (TRAINING, iteration, which, MINIBATCHES)),
+            "average-strategy network",
             progress,
         )
         self.strategy_network = network
@@ -167,10 +173,11 @@ class Solver:
     async def fit(
         self,
         fit: Callable[..., FitReport],
-        network: nn.Module,
+        network: MLP,
         memory: Reservoir,
         config: Fit,
         rng: Rng,
+        name: str,
         progress: Progress,
     ) -> FitReport:
         """Run a fit in a thread beside the event loop; cancelling ends it within a step."""
@@ -182,9 +189,11 @@ class Solver:
                 memory,
                 config,
                 rng,
-                dtype=self.inference.dtype,
+                name=name,
+                dtype=self.dtype,
+                device=self.device,
                 stop=stop,
-                on_step=lambda step: progress(fit.__name__, step, config.steps),
+                on_step=lambda step, loss: progress(name, step, config.steps),
             )
         )
         try:
@@ -226,7 +235,7 @@ class Solver:
             else:
                 part.load_state_dict({key: torch.from_numpy(v) for key, v in held.items()})
 
-    def parts(self) -> Iterator[tuple[str, nn.Module | Reservoir]]:
+    def parts(self) -> Iterator[tuple[str, MLP | Reservoir]]:
         for player, network in enumerate(self.advantage_networks):
             yield f"advantage_network_{player}", network
         for player, memory in enumerate(self.advantage_memory):
@@ -243,10 +252,11 @@ class Collector:
         self.progress = progress
         self.done = 0
         self.nodes = 0
+        self.finished: list[Walk] = []
         self.digest = hashlib.blake2b(digest_size=16)
         self.buffers = (SampleBuffer(solver.game), SampleBuffer(solver.game))
         self.targets = tuple(
-            (memory, stream(solver.seed, (RESERVOIR, iteration, traverser, purpose)))
+            (memory, generator(solver.seed, (RESERVOIR, iteration, traverser, purpose)))
             for memory, purpose in (
                 (solver.advantage_memory[traverser], REGRETS),
                 (solver.strategy_memory, POLICIES),
@@ -259,6 +269,7 @@ class Collector:
         self.buffers[POLICIES].extend(walk.strategies)
         self.nodes += walk.nodes
         self.done += 1
+        self.finished.append(walk)
         self.progress("traverse", self.done, self.total)
         if max(map(len, self.buffers)) >= FLUSH_SAMPLES:
             self.flush()
@@ -271,14 +282,11 @@ class Collector:
             memory.extend(samples, self.iteration, rng)
 
 
-def silent(network: nn.Module) -> nn.Module:
-    """The network with parameters of 0: it outputs 0, which regret-matches to uniform."""
-    for parameter in network.parameters():
-        nn.init.zeros_(parameter)
-    return network
+def generator(seed: int, path: tuple[int, ...]) -> np.random.Generator:
+    return np.random.default_rng(stream(seed, path).bits())
 
 
-def parameters(network: nn.Module) -> Columns:
+def parameters(network: MLP) -> Columns:
     return {name: value.cpu().numpy() for name, value in network.state_dict().items()}
 
 

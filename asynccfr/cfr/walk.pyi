@@ -1,5 +1,5 @@
-from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.query import Query
+from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.games.contract import State
 from asynccfr.seeding import Rng
@@ -17,6 +17,7 @@ class Walk(Query):
         rule: Rule,
         epsilon: float = 0.0,
         max_weight: float = 1.0,
+        reuse: Walk | None = None,
     ) -> None: ...
     def advance(self) -> bool: ...
     @property

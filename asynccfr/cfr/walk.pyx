@@ -38,6 +38,7 @@ cdef class Walk(Query):
         rule: turns the current advantage networks' outputs into the current policy.
         epsilon: probability of a uniform action at the traverser's nodes (outcome sampling).
         max_weight: cap on the weight 1 / q of a sample.
+        reuse: a walk of the same game whose samples have been taken, to inherit its memory.
     """
 
     cdef readonly int traverser
@@ -66,10 +67,15 @@ cdef class Walk(Query):
         Rule rule,
         double epsilon=0.0,
         double max_weight=1.0,
+        Walk reuse=None,
     ):
         self.begin(traverser, rng, rule, epsilon, max_weight)
-        self.advantages = SampleBuffer(state.game)
-        self.strategies = SampleBuffer(state.game)
+        if reuse is None:
+            self.advantages = SampleBuffer(state.game)
+            self.strategies = SampleBuffer(state.game)
+        else:
+            self.advantages, self.strategies = reuse.advantages, reuse.strategies
+            self.advantages.size = self.strategies.size = 0
         self.features = <uint8_t*>malloc(self.advantages.feature_bytes)
 
     def __dealloc__(self):

@@ -10,7 +10,7 @@ from asynccfr.batcher import Batcher
 from asynccfr.cfr.query import Query
 from asynccfr.games import State
 from asynccfr.inference.evaluator import Evaluator
-from asynccfr.networks import inference_copy
+from asynccfr.networks import InferenceCopy
 from asynccfr.seeding import Rng
 
 
@@ -30,7 +30,7 @@ class NetworkPlayer:
         self.name = name
         self.rule = agent.rule
         where = torch.device(device)
-        forward = inference_copy(agent.network, "float32", where)
+        forward = InferenceCopy(agent.network, device=where)
         evaluator = Evaluator(
             [forward] * agent.game.num_players, agent.game, device=where, max_batch=max_batch
         )
