@@ -1,0 +1,186 @@
+"""Reservoirs of training samples: columns of fixed size, a uniform subset of everything ever seen.
+
+A sample is stored as its features, one byte each where the game's tensors are multiples of a
+quantum, and one value for each *legal* action; `batch` widens both again. Columns have their full
+capacity from the start, but the operating system commits a page only when it is first written: a
+reservoir costs the memory of the samples it holds.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from asynccfr.errors import CheckpointError
+from asynccfr.games.contract import Game
+
+
+class Samples(NamedTuple):
+    """A block of n samples; K is the game's `max_legal_actions`.
+
+    features: information-state tensors [n, D]: float32 entries, or uint8 multiples of the quantum.
+    actions: the legal actions, ascending, int16 [n, K] padded with -1.
+    values: regrets or probabilities of those actions, float32 [n, K], 0 where padded.
+    weights: importance weights without the iteration, float32 [n].
+    """
+
+    features: npt.NDArray[Any]
+    actions: npt.NDArray[np.int16]
+    values: npt.NDArray[np.float32]
+    weights: npt.NDArray[np.float32]
+
+
+class Batch(NamedTuple):
+    """A training batch of n samples; A is the game's number of actions.
+
+    features: information-state tensors, float32 [n, D].
+    targets: regrets or probabilities, float32 [n, A], 0 where illegal.
+    mask: the legal actions, bool [n, A].
+    weights: importance weights without the iteration, float32 [n].
+    iterations: when each sample was taken, float32 [n]: its factor in linear CFR.
+    """
+
+    features: torch.Tensor
+    targets: torch.Tensor
+    mask: torch.Tensor
+    weights: torch.Tensor
+    iterations: torch.Tensor
+
+
+class Reservoir:
+    """A uniform random subset of at most `capacity` of the samples ever added.
+
+    Algorithm R (Vitter 1985): the t-th sample replaces a random one with probability capacity / t.
+    Raises ValueError for a capacity below 1.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        *,
+        tensor_size: int,
+        num_actions: int,
+        max_legal_actions: int,
+        tensor_quantum: float,
+    ) -> None:
+        if capacity < 1:
+            raise ValueError(f"capacity={capacity}: expected at least 1 sample")
+        self.capacity = capacity
+        self.num_actions = num_actions
+        self.quantum = tensor_quantum
+        self.seen = 0
+        row = (capacity, max_legal_actions)
+        self._columns: dict[str, npt.NDArray[Any]] = {
+            "features": np.empty((capacity, tensor_size), np.uint8 if self.quantum else np.float32),
+            "actions": np.empty(row, np.int16),
+            "values": np.empty(row, np.float32),
+            "weights": np.empty(capacity, np.float32),
+            "iterations": np.empty(capacity, np.int32),
+        }
+
+    @classmethod
+    def for_game(cls, game: Game, capacity: int) -> Self:
+        """An empty reservoir for samples of `game`."""
+        return cls(
+            capacity,
+            tensor_size=game.information_state_tensor_size,
+            num_actions=game.num_actions,
+            max_legal_actions=game.max_legal_actions,
+            tensor_quantum=game.tensor_quantum,
+        )
+
+    def __len__(self) -> int:
+        """The number of samples held."""
+        return min(self.seen, self.capacity)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the samples held."""
+        return sum(column[: len(self)].nbytes for column in self._columns.values())
+
+    def extend(self, samples: Samples, iteration: int, rng: np.random.Generator) -> None:
+        """Show a block of samples of one iteration to the reservoir.
+
+        One draw of `rng` a sample, in order: cutting a block in two changes nothing.
+        Raises ValueError for columns of another shape or type than this game's.
+        """
+        block = samples._asdict()
+        self._check(block)
+        if iteration < 1:
+            raise ValueError(
+                f"iteration={iteration}: expected at least 1, as it weighs the samples"
+            )
+        n = len(samples.weights)
+        place = np.arange(self.seen, self.seen + n)
+        drawn = (rng.random(n) * (place + 1)).astype(np.int64)
+        slots = np.where(place < self.capacity, place, drawn)
+        kept = np.flatnonzero(slots < self.capacity)
+        slots = slots[kept]
+        # Where a slot repeats, numpy leaves the last value: the later sample, as one at a time.
+        for name, values in block.items():
+            self._columns[name][slots] = self._stored(name, values[kept])
+        self._columns["iterations"][slots] = iteration
+        self.seen += n
+
+    def batch(
+        self, rng: np.random.Generator, size: int, device: torch.device | str = "cpu"
+    ) -> Batch:
+        """`size` samples drawn uniformly with replacement. Raises ValueError if there are none."""
+        if not self.seen:
+            raise ValueError("the reservoir is empty: add samples before training on them")
+        rows = torch.from_numpy(rng.integers(len(self), size=size))
+        features, actions, values, weights, iterations = (
+            torch.from_numpy(column).index_select(0, rows).to(device, non_blocking=True)
+            for column in self._columns.values()
+        )
+        features = features.to(torch.float32)
+        if self.quantum:
+            features *= self.quantum
+        # Padding, action -1, lands in one more column, which is cut off.
+        index = actions.to(torch.int64).remainder_(self.num_actions + 1)
+        wide = (size, self.num_actions + 1)
+        targets = values.new_zeros(wide).scatter_(1, index, values)
+        mask = values.new_zeros(wide, dtype=torch.bool).scatter_(1, index, True)
+        return Batch(features, targets[:, :-1], mask[:, :-1], weights, iterations.to(torch.float32))
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """What `restore` needs: views of the columns, not copies, and the count of samples seen."""
+        held = {name: column[: len(self)] for name, column in self._columns.items()}
+        return held | {"seen": np.array(self.seen, np.int64)}
+
+    def restore(self, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take over the state that `columns` gave, exactly.
+
+        Raises CheckpointError, leaving the reservoir as it was, if it does not fit this one.
+        """
+        seen = int(columns["seen"])
+        held = min(seen, self.capacity)
+        for name, column in self._columns.items():
+            saved, expected = columns[name], column[:held]
+            if saved.shape != expected.shape or saved.dtype != expected.dtype:
+                raise CheckpointError(
+                    f"reservoir column {name}: {saved.dtype} {list(saved.shape)}, expected "
+                    f"{expected.dtype} {list(expected.shape)}; resume with the game and memory "
+                    "that the run began with"
+                )
+        for name, column in self._columns.items():
+            column[:held] = columns[name]
+        self.seen = seen
+
+    def _stored(self, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if name == "features" and self.quantum and values.dtype == np.float32:
+            return np.rint(values / np.float32(self.quantum)).astype(np.uint8)
+        return values
+
+    def _check(self, block: Mapping[str, npt.NDArray[Any]]) -> None:
+        n = len(block["weights"])
+        for name, values in block.items():
+            column = self._columns[name]
+            types = {column.dtype, np.dtype(np.float32)} if name == "features" else {column.dtype}
+            if values.shape != (n, *column.shape[1:]) or values.dtype not in types:
+                raise ValueError(
+                    f"samples.{name}: {values.dtype} {list(values.shape)}, expected "
+                    f"{' or '.join(map(str, types))} {[n, *column.shape[1:]]}"
+                )
