@@ -62,6 +62,12 @@ def evaluate(tree: SequenceForm, strategy: npt.NDArray[np.float64]) -> NashConv:
     return NashConv(best_response_values=(best0, best1), values=(value, -value))
 
 
+def tabulate(game: Game, policy: Policy, max_histories: int = MAX_HISTORIES) -> TabularPolicy:
+    """The answers of a policy at every information state, exactly as `nash_conv` sees them."""
+    tree = sequence_form(game, max_histories)
+    return tree.tabular_policy(tree.strategy(policy))
+
+
 def best_response(tree: SequenceForm, policy: Policy) -> TabularPolicy:
     """The policy in which each player plays a pure best response to the other's part of `policy`."""
     plan = tree.plan(tree.strategy(policy))
