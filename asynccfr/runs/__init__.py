@@ -1,7 +1,6 @@
-"""Run folders: configuration, metrics, checkpoints and agents on disk."""
+"""Run folders: configuration, metrics, checkpoints and the agent on disk."""
 
-from asynccfr.runs.agents import AgentCard, load_agent, save_agent
 from asynccfr.runs.checkpoints import Checkpoint
 from asynccfr.runs.folder import RunFolder, holds_run
 
-__all__ = ["AgentCard", "Checkpoint", "RunFolder", "holds_run", "load_agent", "save_agent"]
+__all__ = ["Checkpoint", "RunFolder", "holds_run"]

@@ -4,7 +4,7 @@
 ├── config.yaml         the resolved configuration; a folder without it holds no run
 ├── metrics.jsonl       one IterationReport a line
 ├── checkpoints/        see `checkpoints`
-├── agent.safetensors   the agent to play, once the run has ended
+├── agent.safetensors   the agent of the latest evaluation
 ├── plots/              learning curves
 ├── tensorboard/        events, if asked for
 └── lock                held by the one process that writes here
@@ -13,24 +13,29 @@
 import fcntl
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from asynccfr import config_files
 from asynccfr.config import TrainConfig
 from asynccfr.errors import RunError
 from asynccfr.reports import IterationReport
-from asynccfr.runs import agents, metrics
+from asynccfr.runs import metrics
 from asynccfr.runs.checkpoints import Checkpoint, CheckpointStore, State
 from asynccfr.runs.durable import explained, is_temporary, replace_file
 from asynccfr.runs.identity import difference
-from asynccfr.runs.tensors import Array
 
 log = logging.getLogger("asynccfr.runs")
 
-CONFIG, METRICS, LOCK = "config.yaml", "metrics.jsonl", "lock"
+CONFIG, METRICS, AGENT, LOCK = "config.yaml", "metrics.jsonl", "agent.safetensors", "lock"
+
+
+class Saveable(Protocol):
+    """What becomes a file of its own, such as an `asynccfr.agents.Agent`."""
+
+    def save_bytes(self) -> bytes: ...
 
 
 class RunFolder:
@@ -77,6 +82,10 @@ class RunFolder:
         return cls(path, config_files.load(path / CONFIG))
 
     @property
+    def agent(self) -> Path:
+        return self.path / AGENT
+
+    @property
     def plots(self) -> Path:
         return self.path / "plots"
 
@@ -120,7 +129,7 @@ class RunFolder:
             self.config = config
             self._write_config()
 
-    def resume(self, state: type[State]) -> Checkpoint[State] | None:
+    def load_checkpoint(self, state: type[State]) -> Checkpoint[State] | None:
         """The newest good checkpoint, with the metrics cut back to it; None: start from scratch.
 
         A damaged checkpoint is logged and the one before it used. Raises CheckpointError if all are
@@ -150,12 +159,11 @@ class RunFolder:
         with self._writing():
             self._checkpoints.save(checkpoint, self.config)
 
-    def save_agent(self, card: agents.AgentCard, arrays: Mapping[str, Array]) -> None:
+    def save_agent(self, agent: Saveable) -> None:
+        """Replace the agent in one atomic step; `Agent.load(folder.agent)` reads it."""
         self._need_lock()
-        agents.save_agent(self.path / agents.FILE, card, arrays)
-
-    def load_agent(self) -> tuple[agents.AgentCard, dict[str, Array]]:
-        return agents.load_agent(self.path)
+        with self._writing():
+            replace_file(self.agent, [agent.save_bytes()])
 
     def _write_config(self) -> None:
         self._need_lock()

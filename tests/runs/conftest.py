@@ -8,7 +8,7 @@ from asynccfr.runs import RunFolder
 
 @pytest.fixture
 def config() -> TrainConfig:
-    return TrainConfig(game="kuhn")
+    return TrainConfig(game="kuhn_poker")
 
 
 @pytest.fixture

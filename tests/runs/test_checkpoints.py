@@ -71,7 +71,7 @@ def test_a_damaged_newest_checkpoint_gives_way_to_the_previous(
     tmp_path: Path, name: str, place: float, bit: int
 ) -> None:
     """Bit 0 to 7 is flipped at `place`; 8 stands for truncation there."""
-    config = TrainConfig(game="kuhn")
+    config = TrainConfig(game="kuhn_poker")
     shutil.rmtree(tmp_path / "checkpoints", ignore_errors=True)
     store = CheckpointStore(tmp_path / "checkpoints")
     store.save(make_checkpoint(1, 20), config)
@@ -114,8 +114,8 @@ def test_a_renamed_checkpoint_is_damage(store: CheckpointStore, config: TrainCon
 
 def test_another_game_is_named(store: CheckpointStore, config: TrainConfig) -> None:
     store.save(make_checkpoint(1), config)
-    with pytest.raises(CheckpointError, match=r"differs in game \(kuhn, now leduc\)"):
-        store.load(State, msgspec.structs.replace(config, game="leduc"))
+    with pytest.raises(CheckpointError, match=r"differs in game \(kuhn_poker, now leduc_poker\)"):
+        store.load(State, msgspec.structs.replace(config, game="leduc_poker"))
 
 
 def test_another_state_is_a_matter_of_versions(store: CheckpointStore, config: TrainConfig) -> None:
@@ -159,7 +159,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(
             folder.save_checkpoint(make_checkpoint(2, size=60_000))
         monkeypatch.undo()
         assert snapshot(folder.path) == before
-        assert_same(folder.resume(State), make_checkpoint(1))
+        assert_same(folder.load_checkpoint(State), make_checkpoint(1))
 
 
 def test_a_file_size_limit_leaves_the_last_checkpoint(folder: RunFolder) -> None:
@@ -172,7 +172,7 @@ def test_a_file_size_limit_leaves_the_last_checkpoint(folder: RunFolder) -> None
                 folder.save_checkpoint(make_checkpoint(2, size=60_000))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        assert_same(folder.resume(State), make_checkpoint(1))
+        assert_same(folder.load_checkpoint(State), make_checkpoint(1))
 
 
 def test_an_array_that_cannot_be_stored_leaves_the_last_checkpoint(folder: RunFolder) -> None:
@@ -181,4 +181,4 @@ def test_an_array_that_cannot_be_stored_leaves_the_last_checkpoint(folder: RunFo
         bad = Checkpoint(2, {"a": np.array([None])}, State("x"))
         with pytest.raises(TypeError, match="array a"):
             folder.save_checkpoint(bad)
-        assert_same(folder.resume(State), make_checkpoint(1))
+        assert_same(folder.load_checkpoint(State), make_checkpoint(1))

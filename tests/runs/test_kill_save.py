@@ -19,7 +19,7 @@ sys.path.insert(0, sys.argv[2])
 from run_samples import State, make_checkpoint, make_report
 from asynccfr.runs import RunFolder
 with RunFolder.open(sys.argv[1]).lock() as folder:
-    checkpoint = folder.resume(State)
+    checkpoint = folder.load_checkpoint(State)
     done = checkpoint.iteration if checkpoint else 0
     assert [report.iteration for report in folder.reports()] == list(range(1, done + 1))
     print(done, flush=True)
@@ -47,6 +47,6 @@ def test_kill_while_saving(folder: RunFolder) -> None:
     assert resumed_at == sorted(resumed_at)
     assert resumed_at[-1] > 0
     with folder.lock():
-        checkpoint = folder.resume(State)
+        checkpoint = folder.load_checkpoint(State)
         assert checkpoint is not None
         assert_same(checkpoint, make_checkpoint(checkpoint.iteration, size=20_000))

@@ -1,3 +1,4 @@
+import errno
 import logging
 import os
 import signal
@@ -61,7 +62,7 @@ def test_resuming_cuts_the_metrics_back(folder: RunFolder) -> None:
             folder.append(make_report(iteration))
             if iteration == 2:
                 folder.save_checkpoint(make_checkpoint(2))
-        assert_same(folder.resume(State), make_checkpoint(2))
+        assert_same(folder.load_checkpoint(State), make_checkpoint(2))
         assert folder.reports() == [make_report(1), make_report(2)]
         folder.append(make_report(3, nodes=7))
     assert [report.nodes for report in folder.reports()] == [100, 100, 7]
@@ -70,7 +71,7 @@ def test_resuming_cuts_the_metrics_back(folder: RunFolder) -> None:
 def test_resuming_without_a_checkpoint_starts_from_scratch(folder: RunFolder) -> None:
     with folder.lock():
         folder.append(make_report(1))
-        assert folder.resume(State) is None
+        assert folder.load_checkpoint(State) is None
     assert folder.reports() == []
 
 
@@ -86,7 +87,7 @@ def test_a_torn_line_is_repaired(folder: RunFolder, cut: int) -> None:
         size = metrics.stat().st_size
         os.truncate(metrics, whole + cut if cut > 0 else size + cut)
         assert folder.reports() == [make_report(1), make_report(2)]
-        folder.resume(State)
+        folder.load_checkpoint(State)
         folder.append(make_report(3))
     assert [report.iteration for report in folder.reports()] == [1, 2, 3]
 
@@ -97,7 +98,7 @@ def test_rubbish_beyond_the_checkpoint_is_dropped(folder: RunFolder) -> None:
         folder.save_checkpoint(make_checkpoint(1))
         with open(folder.path / "metrics.jsonl", "ab") as file:
             file.write(b"\0" * 100 + b"\n")
-        folder.resume(State)
+        folder.load_checkpoint(State)
     assert folder.reports() == [make_report(1)]
 
 
@@ -120,7 +121,7 @@ def test_a_damaged_checkpoint_is_reported(
             folder.save_checkpoint(make_checkpoint(iteration))
         (folder.path / "checkpoints/00000002/state.msgpack").write_bytes(b"")
         with caplog.at_level(logging.WARNING):
-            assert_same(folder.resume(State), make_checkpoint(1))
+            assert_same(folder.load_checkpoint(State), make_checkpoint(1))
     assert "00000002: damaged: state.msgpack fails its checksum" in caplog.text
     assert [report.iteration for report in folder.reports()] == [1]
 
@@ -131,7 +132,7 @@ def test_nothing_changes_if_every_checkpoint_is_damaged(folder: RunFolder) -> No
         folder.save_checkpoint(make_checkpoint(1))
         (folder.path / "checkpoints/00000001/state.msgpack").write_bytes(b"")
         with pytest.raises(CheckpointError):
-            folder.resume(State)
+            folder.load_checkpoint(State)
     assert folder.reports() == [make_report(1)]
 
 
@@ -193,5 +194,32 @@ def test_what_leaves_results_alone_may_change(folder: RunFolder, config: TrainCo
     with folder.lock():
         folder.save_checkpoint(make_checkpoint(1))
         folder.reconfigure(changed)
-        assert_same(folder.resume(State), make_checkpoint(1))
+        assert_same(folder.load_checkpoint(State), make_checkpoint(1))
     assert RunFolder.open(folder.path).config == changed
+
+
+class Agent:
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def save_bytes(self) -> bytes:
+        return self.content
+
+
+def test_an_agent_is_replaced_whole_or_not_at_all(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with folder.lock():
+        folder.save_agent(Agent(b"first"))
+        monkeypatch.setattr(os, "fsync", failing_fsync)
+        with pytest.raises(RunError, match="make room"):
+            folder.save_agent(Agent(b"second"))
+        monkeypatch.undo()
+        assert folder.agent.read_bytes() == b"first"
+        folder.save_agent(Agent(b"second"))
+    assert folder.agent.read_bytes() == b"second"
+    assert not [file.name for file in folder.path.iterdir() if file.suffix == ".tmp"]
+
+
+def failing_fsync(descriptor: int) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
