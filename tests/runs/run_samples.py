@@ -1,0 +1,58 @@
+"""Reports and checkpoints whose content tells their iteration."""
+
+import numpy as np
+from msgspec import Struct
+
+from asynccfr.reports import FitReport, InferenceReport, IterationReport
+from asynccfr.runs import Checkpoint
+
+
+class State(Struct, frozen=True):
+    digest: str
+    counts: tuple[int, ...] = ()
+
+
+def make_report(iteration: int, nodes: int = 100) -> IterationReport:
+    fit = FitReport(samples=50, steps=10, loss_first=2.0, loss_last=1.0, seconds=0.25)
+    inference = InferenceReport(
+        rows=nodes,
+        batches=10,
+        batch_mean=nodes / 10,
+        batch_p50=10,
+        batch_p95=16,
+        batch_max=20,
+        forward_seconds=0.1,
+    )
+    return IterationReport(
+        iteration=iteration,
+        iterations=10,
+        nodes=nodes,
+        nodes_total=nodes * iteration,
+        traversal_seconds=0.5,
+        fit_seconds=0.5,
+        elapsed_seconds=float(iteration),
+        inference=inference,
+        advantage=(fit, fit),
+        average_strategy=None,
+        advantage_memory=(nodes, nodes),
+        strategy_memory=nodes,
+        sample_digest=f"{iteration:032x}",
+    )
+
+
+def make_checkpoint(iteration: int, size: int = 200) -> Checkpoint[State]:
+    arrays = {
+        "weights": np.full((size, 3), iteration, np.float32),
+        "reservoir": np.arange(size * 8, dtype=np.uint8) + np.uint8(iteration),
+        "nothing": np.empty((0, 4), np.float64),
+    }
+    return Checkpoint(iteration, arrays, State(f"digest {iteration}", (iteration, size)))
+
+
+def assert_same(found: Checkpoint[State] | None, wanted: Checkpoint[State]) -> None:
+    assert found is not None
+    assert (found.iteration, found.state) == (wanted.iteration, wanted.state)
+    assert found.arrays.keys() == wanted.arrays.keys()
+    for name, array in wanted.arrays.items():
+        assert found.arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(found.arrays[name], array)
