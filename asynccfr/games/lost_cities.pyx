@@ -74,8 +74,9 @@ cdef class LostCities(Game):
         deck_size = cards - 2 * values["hand_size"]
         if deck_size < 1:
             raise GameError(
-                f"lost_cities: hand_size={values['hand_size']}: expected at most {(cards - 1) // 2}, "
-                f"so that the {cards} cards make two hands and a deck"
+                f"lost_cities: hand_size={values['hand_size']}: the {cards} cards of "
+                f"colors={values['colors']}, numbers={values['numbers']}, wagers={values['wagers']} "
+                "do not make two hands and a deck; expected fewer cards in a hand or more in all"
             )
         if values["max_pile_draws"] is None:
             values["max_pile_draws"] = deck_size

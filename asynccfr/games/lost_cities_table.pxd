@@ -89,7 +89,7 @@ cdef int sample_deck(const Table* table, Rng rng) noexcept nogil
 
 cdef inline int playable_ranks(const Expedition* expedition) noexcept nogil:
     """The ranks above the top one, as bits; all ranks, wagers included, before the first number."""
-    return -2 << expedition.top if expedition.top else -1
+    return ~((2 << expedition.top) - 1) if expedition.top else ~0
 
 
 cdef inline int score(const Rules* rules, int wagers, int size, int sum) noexcept nogil:
