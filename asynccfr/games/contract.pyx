@@ -143,6 +143,12 @@ cdef class State:
         if self.chance_rng is not None:
             self.play_chance(self.chance_rng)
 
+    def draw(self, Rng rng):
+        """An outcome of this chance node, drawn by its probability; GameError elsewhere."""
+        if self.current_player != CHANCE_PLAYER:
+            raise GameError("draw: not a chance node")
+        return self.sample_chance(rng)
+
     def undo(self):
         """Undo the last `apply`; draws that a seeded state made by itself are undone with it.
 

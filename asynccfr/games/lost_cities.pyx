@@ -16,17 +16,18 @@ draw of the cards that neither were dealt nor drawn, at a chance node of its own
 
 Actions: a block for each colour (play each rank, wagers first; discard each rank; draw the pile), then
 "draw deck". The wagers of a colour are interchangeable: one action. The outcomes of chance are the kinds
-of card, `color * (numbers + 1) + rank`, where rank 0 is the wagers.
+of card, `16 * color + rank`, where rank 0 is the wagers and rank r the number r + 1.
 """
 
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
 from asynccfr.errors import GameError
 from asynccfr.games.contract cimport CHANCE_PLAYER, TERMINAL_PLAYER, Game, State
 from asynccfr.games.lost_cities_table cimport (
-    CARD_PHASE, DEAL_PHASE, DECK_PHASE, DISCARD, DRAW_DECK, DRAW_PILE, DRAW_PHASE, MAX_COLORS,
+    CARD_PHASE, DEAL_PHASE, DECK_PHASE, DISCARD, DRAW_DECK, DRAW_PILE, DRAW_PHASE, LANES, MAX_COLORS,
     MAX_PILE_DRAWS, MAX_RANKS, MAX_WAGERS, NO_COLOR, OVER_PHASE, PLAY, Action, Expedition, Rules, Step, Table,
-    advance, expedition_score, retreat, score, set_up, write_legal,
+    advance, expedition_score, retreat, sample_deck, score, set_up, write_legal,
 )
 from asynccfr.games.lost_cities_tensor cimport write_tensor
 from asynccfr.games.lost_cities_tensor import color_layout, global_layout
@@ -73,8 +74,9 @@ cdef class LostCities(Game):
         deck_size = cards - 2 * values["hand_size"]
         if deck_size < 1:
             raise GameError(
-                f"lost_cities: hand_size={values['hand_size']}: expected at most {(cards - 1) // 2}, "
-                f"so that the {cards} cards make two hands and a deck"
+                f"lost_cities: hand_size={values['hand_size']}: the {cards} cards of "
+                f"colors={values['colors']}, numbers={values['numbers']}, wagers={values['wagers']} "
+                "do not make two hands and a deck; expected fewer cards in a hand or more in all"
             )
         if values["max_pile_draws"] is None:
             values["max_pile_draws"] = deck_size
@@ -100,6 +102,10 @@ cdef class LostCities(Game):
         rules.bonus_threshold = values["bonus_threshold"]
         rules.bonus = values["bonus"]
         rules.max_pile_draws = values["max_pile_draws"]
+        cdef int numbers
+        for numbers in range(1 << (MAX_RANKS - 1)):
+            rules.count[numbers] = bin(numbers).count('1')
+            rules.sum[numbers] = sum([i + 2 for i in range(MAX_RANKS - 1) if numbers >> i & 1])
 
     cdef set_actions(self):
         cdef Rules* rules = &self.rules
@@ -109,12 +115,12 @@ cdef class LostCities(Game):
         for color in range(rules.colors):
             for kind in (PLAY, DISCARD):
                 for rank in range(ranks):
-                    rules.actions[action] = Action(kind, color, rank, color * ranks + rank)
+                    rules.actions[action] = Action(kind, color, rank)
                     action += 1
-            rules.actions[action] = Action(DRAW_PILE, color, 0, 0)
+            rules.actions[action] = Action(DRAW_PILE, color, 0)
             action += 1
         rules.draw_deck = action
-        rules.actions[action] = Action(DRAW_DECK, 0, 0, 0)
+        rules.actions[action] = Action(DRAW_DECK, 0, 0)
         self.color_actions = 2 * ranks + 1
         self.num_actions = action + 1
         kinds_in_hand = min(rules.hand_size, rules.colors * (ranks - (rules.wagers == 0)))
@@ -205,12 +211,7 @@ cdef class LostCitiesState(State):
         return 0
 
     cdef int sample_chance(self, Rng rng) except -1:
-        cdef int card = 0
-        cdef int left = rng.next_below(self.table.deck_size) - self.table.deck[0]
-        while left >= 0:
-            card += 1
-            left -= self.table.deck[card]
-        return card
+        return sample_deck(&self.table, rng)
 
     cdef int write_tensor(self, int player, float* row) except -1:
         write_tensor(&self.table, self.rules, player, row)
@@ -238,11 +239,11 @@ cdef class LostCitiesState(State):
     def chance_outcomes(self):
         if self.current_player != CHANCE_PLAYER:
             raise GameError("chance_outcomes: not a chance node")
-        cdef int kinds = self.rules.colors * self.rules.ranks
+        cdef const uint8_t* deck = &self.table.deck[0][0]
         return [
-            (card, self.table.deck[card] / <double>self.table.deck_size)
-            for card in range(kinds)
-            if self.table.deck[card]
+            (card, deck[card] / <double>self.table.deck_size)
+            for card in range(LANES * self.rules.colors)
+            if deck[card]
         ]
 
     def information_state_key(self, int player):
@@ -262,7 +263,7 @@ cdef class LostCitiesState(State):
 
     def action_to_string(self, int action):
         if self.current_player == CHANCE_PLAYER:
-            return str(as_card(self.rules, action))
+            return str(as_card(action))
         return str(self.game.moves[action])
 
     def view(self, int player):
@@ -314,10 +315,10 @@ cdef class LostCitiesState(State):
         return self.table.pile_draws == self.rules.max_pile_draws
 
     cdef tuple hand(self, int player):
-        return as_cards(self.rules, self.table.hand[player])
+        return as_cards(self.rules, &self.table.hand[player][0][0])
 
     cdef tuple known(self, int player):
-        return as_cards(self.rules, self.table.known[player])
+        return as_cards(self.rules, &self.table.known[player][0][0])
 
     cdef tuple expeditions(self, int player):
         return tuple([
@@ -364,14 +365,14 @@ cdef bint ends_turn(const Rules* rules, const Step* step):
     )
 
 
-cdef as_card(const Rules* rules, int card):
-    return Card(card // rules.ranks, face(card % rules.ranks))
+cdef as_card(int card):
+    return Card(card // LANES, face(card % LANES))
 
 
-cdef tuple as_cards(const Rules* rules, const unsigned char* counts):
-    """The cards that an array of counts holds, by colour and rank."""
+cdef tuple as_cards(const Rules* rules, const uint8_t* counts):
+    """The cards that an array [color][rank] of counts holds, by colour and rank."""
     return tuple([
-        as_card(rules, card) for card in range(rules.colors * rules.ranks) for _ in range(counts[card])
+        as_card(card) for card in range(LANES * rules.colors) for _ in range(counts[card])
     ])
 
 

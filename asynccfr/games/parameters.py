@@ -1,4 +1,4 @@
-"""What a game's parameters are: one table per game, read by validation, `asynccfr games` and tests."""
+"""What a game's parameters are: one table per game, for validation, listings and tests."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
