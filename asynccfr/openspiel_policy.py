@@ -4,7 +4,7 @@ from typing import Any
 
 from open_spiel.python import policy as openspiel
 
-from asynccfr.cfr.policy import Policy, InformationStates
+from asynccfr.cfr.policy import InformationStates, Policy
 from asynccfr.errors import GameError
 from asynccfr.games.contract import Game
 from asynccfr.games.openspiel import OpenSpielGame
@@ -33,11 +33,11 @@ class OpenSpielPolicy(openspiel.Policy):  # type: ignore[misc]
         self._policy = policy
 
     def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
-        """The probability of every legal action of the player to move, who is `player_id` if given."""
+        """The probability of each legal action; `player_id` may only be the player to move."""
         replay = self._ours.new_state()
         for action in state.history():
             replay.apply(action)
         if player_id not in (None, replay.current_player):
-            raise ValueError(f"player_id={player_id}: expected {replay.current_player}, to move in\n{state}")
+            raise ValueError(f"player_id={player_id}: expected {replay.current_player} in\n{state}")
         row = self._policy(InformationStates.of([replay]))[0]
         return {action: float(row[action]) for action in replay.legal_actions()}

@@ -1,7 +1,7 @@
 """Exact evaluation of a policy profile: values, best responses, NashConv, counterfactual regrets.
 
-NashConv is the sum over the players of what each would gain by a best response; it is zero exactly in
-a Nash equilibrium. Exploitability is NashConv / 2 (Lanctot et al. 2019, OpenSpiel).
+NashConv is the sum over the players of what each would gain by a best response; it is zero in a
+Nash equilibrium and nowhere else. Exploitability is NashConv / 2 (Lanctot et al. 2019, OpenSpiel).
 """
 
 from dataclasses import dataclass
@@ -45,8 +45,8 @@ class NashConv:
 def nash_conv(game: Game, policy: Policy, max_histories: int = MAX_HISTORIES) -> NashConv:
     """Evaluate a policy that plays for both players, exactly.
 
-    The policy is called once, with every information state of the game. The enumeration of the game is
-    remembered, so that another call takes a fraction of a millisecond for Leduc, and the policy.
+    The policy is called once, with every information state of the game. The game's enumeration is
+    remembered: another call takes a fraction of a millisecond for Leduc, plus the policy's time.
     Raises GameError as `sequence_form` and `SequenceForm.strategy` do.
     """
     tree = sequence_form(game, max_histories)
@@ -69,7 +69,7 @@ def tabulate(game: Game, policy: Policy, max_histories: int = MAX_HISTORIES) -> 
 
 
 def best_response(tree: SequenceForm, policy: Policy) -> TabularPolicy:
-    """The policy in which each player plays a pure best response to the other's part of `policy`."""
+    """The policy in which each player plays a pure best response to the other's `policy`."""
     plan = tree.plan(tree.strategy(policy))
     values = tree.action_values(0, plan)[0] + tree.action_values(1, plan)[0]
     best = np.where(tree.legal, tree.table(values), -np.inf).argmax(axis=1)
@@ -79,8 +79,9 @@ def best_response(tree: SequenceForm, policy: Policy) -> TabularPolicy:
 def counterfactual_regrets(tree: SequenceForm, policy: Policy) -> npt.NDArray[np.float64]:
     """Exact counterfactual regrets of a profile, [I, num_actions], zeros at illegal actions.
 
-    The regret of an action is its counterfactual value less that of the player's mixture, both weighted
-    with the reach of chance and the opponent (Zinkevich et al. 2007). Rows are in the order of `tree`.
+    The regret of an action is its counterfactual value less that of the player's mixture, both
+    weighted with the reach of chance and the opponent (Zinkevich et al. 2007). Rows are in the
+    order of `tree.keys`.
     """
     strategy = tree.strategy(policy)
     plan = tree.plan(strategy)

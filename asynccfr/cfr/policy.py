@@ -29,7 +29,7 @@ class InformationStates:
 
     @classmethod
     def of(cls, states: Sequence[State]) -> "InformationStates":
-        """Those of the players to move in `states`, at least one, none of them chance or terminal."""
+        """Those of the players to move in `states`: at least one, none chance or terminal."""
         movers = [(state, state.current_player) for state in states]
         return cls(
             keys=[state.information_state_key(player) for state, player in movers],

@@ -122,11 +122,13 @@ cdef class Enumeration:
         cdef bytes key = self.state.information_state_key(player)
         cdef int num_legal = self.state.write_legal(&self.legal[0])
         cdef int i = self.index[player].setdefault(key, len(self.keys))
+        cdef int k
         if i == len(self.keys):
             self.keys.append(key)
             self.players.append(player)
             self.parent.append(last)
-            self.actions.extend(array.array("i", self.legal[:num_legal]))
+            for k in range(num_legal):
+                self.actions.append(self.legal[k])
             self.first.append(len(self.actions))
             self.histories.extend(self.path)
             self.history_end.append(len(self.histories))
@@ -138,7 +140,6 @@ cdef class Enumeration:
             )
         cdef int base = self.first.data.as_ints[i]
         cdef bint same = self.first.data.as_ints[i + 1] - base == num_legal
-        cdef int k
         for k in range(num_legal if same else 0):
             same = same and self.actions.data.as_ints[base + k] == self.legal[k]
         if not same:

@@ -7,7 +7,7 @@ updated in turn, each against the other's newest strategy.
 """
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, pow
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,7 @@ class TabularCFR:
     Attributes:
         iteration: iterations done; one updates both players.
         regrets: cumulative counterfactual regrets, [S].
-        strategy: the current strategy, by regret matching, [S]; uniform where no regret is positive.
+        strategy: the current strategy, [S]: regret matching, uniform where no regret is positive.
     """
 
     def __init__(self, tree: SequenceForm, weighting: Weighting = CFR_PLUS) -> None:
@@ -69,7 +69,9 @@ class TabularCFR:
                 discount(self.iteration, self.weighting.alpha),
                 discount(self.iteration, self.weighting.beta),
             )
-            self._plan_sum += self.iteration**self.weighting.gamma * self.tree.plan(self.strategy)
+            self._plan_sum += pow(self.iteration, self.weighting.gamma) * self.tree.plan(
+                self.strategy
+            )
 
     def average_strategy(self) -> npt.NDArray[np.float64]:
         """The strategy [S] that converges to an equilibrium: the average realisation plan."""
@@ -90,10 +92,11 @@ class TabularCFR:
 
 
 def discount(iteration: int, exponent: float) -> float:
-    """t^exponent / (t^exponent + 1), with the limits 1 and 0 at infinite exponents from t = 1 on."""
+    """t^exponent / (t^exponent + 1); 1 or 0 for infinite exponents, at t = 1 too."""
     if exponent in (inf, -inf):
         return float(exponent > 0)
-    return iteration**exponent / (iteration**exponent + 1.0)
+    weight = pow(iteration, exponent)
+    return weight / (weight + 1.0)
 
 
 def solve(

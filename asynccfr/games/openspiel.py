@@ -1,8 +1,8 @@
 """OpenSpiel's games on our contract: `load_game("openspiel:liars_dice(dice_sides=5)")`.
 
-Any two-player zero-sum game with information-state tensors and explicit chance will do. Simultaneous
-moves are made one after the other, the second player not seeing the first's (OpenSpiel's
-`convert_to_turn_based`). A position is a state of OpenSpiel's, never changed once made.
+Any two-player zero-sum game with information-state tensors and explicit chance will do.
+Simultaneous moves are made one after the other, the second player not seeing the first's
+(OpenSpiel's `convert_to_turn_based`). A position is a state of OpenSpiel's, not changed once made.
 """
 
 from collections.abc import Sequence

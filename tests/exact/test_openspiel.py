@@ -1,0 +1,138 @@
+"""OpenSpiel: our poker is theirs, their games play here, and our policies play there."""
+
+import numpy as np
+import pytest
+
+from asynccfr.cfr.best_response import nash_conv, tabulate
+from asynccfr.cfr.policy import InformationStates, uniform
+from asynccfr.cfr.sequence_form import sequence_form
+from asynccfr.cfr.tabular import solve
+from asynccfr.errors import GameError
+from asynccfr.games import load_game
+
+from .random_games import random_policy
+
+pytest.importorskip("pyspiel")
+
+LIARS_DICE = "openspiel:liars_dice(dice_sides=3)"
+GOOFSPIEL = "openspiel:goofspiel(imp_info=True,num_cards=3,points_order=descending)"
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
+def test_our_poker_is_theirs(name):
+    """Walk both trees together; the information states must correspond one to one."""
+    theirs_of, ours_of = {}, {}
+
+    def walk(ours, theirs):
+        assert ours.current_player == theirs.current_player
+        if ours.is_terminal:
+            assert ours.returns() == theirs.returns()
+            return
+        if ours.is_chance:
+            outcomes, expected = dict(ours.chance_outcomes()), dict(theirs.chance_outcomes())
+            assert outcomes == pytest.approx(expected)
+            moves = list(outcomes)
+        else:
+            moves = ours.legal_actions()
+            assert moves == theirs.legal_actions()
+            for player in (0, 1):
+                key, name = (s.information_state_key(player) for s in (ours, theirs))
+                assert theirs_of.setdefault((player, key), name) == name
+                assert ours_of.setdefault((player, name), key) == key
+        for move in moves:
+            ours.apply(move)
+            theirs.apply(move)
+            walk(ours, theirs)
+            ours.undo()
+            theirs.undo()
+
+    ours, theirs = load_game(name), load_game(f"openspiel:{name}")
+    walk(ours.new_state(), theirs.new_state())
+    assert (ours.min_utility, ours.max_utility) == (theirs.min_utility, theirs.max_utility)
+    assert len(sequence_form(ours).keys) == len(sequence_form(theirs).keys)
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "openspiel:leduc_poker", LIARS_DICE, GOOFSPIEL])
+def test_openspiel_finds_our_nash_conv(name):
+    from open_spiel.python.algorithms import exploitability
+
+    from asynccfr.openspiel_policy import to_openspiel_policy
+
+    game = load_game(name)
+    policy = tabulate(game, random_policy(3))
+    exported = to_openspiel_policy(game, policy)
+    theirs = exploitability.nash_conv(exported.game, exported, return_only_nash_conv=False)
+    ours = nash_conv(game, policy)
+    assert ours.nash_conv == pytest.approx(theirs.nash_conv, abs=1e-9)
+    gains = np.subtract(ours.best_response_values, ours.values)
+    np.testing.assert_allclose(gains, theirs.player_improvements, atol=1e-9)
+
+
+def test_values_of_their_games():
+    for name, value in (("openspiel:leduc_poker", -0.085606), (LIARS_DICE, 1 / 9)):
+        _, evaluation = solve(sequence_form(load_game(name)), 1e-3)
+        assert evaluation.values[0] == pytest.approx(value, abs=1e-3)
+
+
+def test_simultaneous_moves_are_hidden_from_each_other():
+    state = load_game(GOOFSPIEL).new_state()
+    keys = []
+    for bid in state.legal_actions():
+        state.apply(bid)
+        keys.append(state.information_state_key(1))
+        state.undo()
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+
+
+@pytest.mark.parametrize("name", [LIARS_DICE, GOOFSPIEL, "openspiel:phantom_ttt"])
+def test_their_games_keep_the_contract(name):
+    game = load_game(name)
+    assert load_game(str(game)).parameters == game.parameters
+    for seed in range(10):
+        state = game.new_state(seed)
+        while not state.is_terminal:
+            batch = InformationStates.of([state])
+            assert np.isfinite(batch.tensors).all()
+            action = seed % len(state.legal_actions())
+            twin = state.clone()
+            twin.apply(state.legal_actions()[action])
+            twin.undo()
+            assert twin.information_state_key(0) == state.information_state_key(0)
+            np.testing.assert_array_equal(InformationStates.of([twin]).tensors, batch.tensors)
+            state.apply(state.legal_actions()[action])
+        assert sum(state.returns()) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("leduk_poker", "OpenSpiel has no game 'leduk_poker'; did you mean 'leduc_poker'"),
+        ("liars_dice(sides=5)", "Unknown parameter 'sides'"),
+        ("kuhn_poker(players=3)", "3 players, expected two"),
+        ("tiny_hanabi", "not zero-sum"),
+        ("tic_tac_toe", "no information-state tensor"),
+    ],
+)
+def test_games_that_do_not_fit(name, message):
+    with pytest.raises(GameError, match=message):
+        load_game(f"openspiel:{name}")
+
+
+def test_policies_for_games_that_openspiel_lacks():
+    from asynccfr.openspiel_policy import to_openspiel_policy
+
+    with pytest.raises(GameError, match=r"lost_cities.*OpenSpiel has no such game"):
+        to_openspiel_policy(load_game("lost_cities"), uniform)
+
+
+def test_a_policy_answers_for_the_player_to_move_only():
+    from asynccfr.openspiel_policy import to_openspiel_policy
+
+    exported = to_openspiel_policy(load_game("kuhn_poker"), uniform)
+    state = exported.game.new_initial_state()
+    for card in (0, 1):
+        state.apply_action(card)
+    assert exported.action_probabilities(state, 0) == {0: 0.5, 1: 0.5}
+    with pytest.raises(ValueError, match="player_id=1: expected 0"):
+        exported.action_probabilities(state, 1)
