@@ -22,6 +22,7 @@ def plot_learning_curves(reports: Sequence[IterationReport], path: Path) -> None
     draw_evaluation(evaluation, reports)
     for axes in figure.axes:
         axes.set_xlabel("iteration")
+        axes.set_xlim(0, max(steps(reports), default=0) + 1)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(alpha=0.3)
         if axes.get_legend_handles_labels()[0]:

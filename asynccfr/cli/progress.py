@@ -4,7 +4,7 @@ import time
 from collections import deque
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import (
@@ -23,26 +23,18 @@ PLAIN_SECONDS = 30.0
 RECENT = 10
 
 
-class Display(Protocol):
-    """Shows a run. `phase` is called very often and from other threads."""
-
-    def phase(self, name: str, done: int, total: int) -> None: ...
-    def report(self, report: IterationReport) -> None: ...
-
-
 class Throttle:
-    """Lets a call through when a phase changes or a period has passed."""
+    """Lets a call through once a period."""
 
     def __init__(self, period: float) -> None:
         self.period = period
-        self.name = ""
         self.last = time.monotonic()
 
-    def due(self, name: str) -> bool:
+    def due(self) -> bool:
         now = time.monotonic()
-        if now - self.last < self.period and name == self.name:
+        if now - self.last < self.period:
             return False
-        self.name, self.last = name, now
+        self.last = now
         return True
 
 
@@ -59,7 +51,10 @@ class TimeLeft:
 
 
 class PlainDisplay(AbstractContextManager["PlainDisplay"]):
-    """One line an iteration, and a sign of life now and then within a long one."""
+    """One line an iteration, and a sign of life now and then within a long one.
+
+    Here and in LiveDisplay, `phase` may be called very often and from any thread.
+    """
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -67,8 +62,7 @@ class PlainDisplay(AbstractContextManager["PlainDisplay"]):
         self.left = TimeLeft()
 
     def phase(self, name: str, done: int, total: int) -> None:
-        self.throttle.name = name
-        if self.throttle.due(name):
+        if self.throttle.due():
             write(self.console, f"  {readable(name)} {done}/{total}")
 
     def report(self, report: IterationReport) -> None:
@@ -84,6 +78,7 @@ class LiveDisplay(AbstractContextManager["LiveDisplay"]):
 
     def __init__(self, console: Console, done: int, iterations: int) -> None:
         self.throttle = Throttle(REFRESH_SECONDS)
+        self.name = ""
         self.left = TimeLeft()
         self.progress = Progress(
             SpinnerColumn(),
@@ -99,12 +94,13 @@ class LiveDisplay(AbstractContextManager["LiveDisplay"]):
         self.part = self.progress.add_task("starting", total=None, left="")
 
     def phase(self, name: str, done: int, total: int) -> None:
-        changed = name != self.throttle.name
-        if self.throttle.due(name):
-            if changed:
-                self.progress.reset(self.part)
-            description = readable(name)
-            self.progress.update(self.part, description=description, completed=done, total=total)
+        if name != self.name:
+            self.name = name
+            self.progress.reset(self.part)
+        elif not self.throttle.due():
+            return
+        description = readable(name)
+        self.progress.update(self.part, description=description, completed=done, total=total)
 
     def report(self, report: IterationReport) -> None:
         seconds = self.left.after(report)

@@ -1,17 +1,17 @@
 """Stopping in order when the user or the system asks for it."""
 
 import asyncio
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from signal import SIGINT, SIGTERM, Signals
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (SIGINT, SIGTERM)
 
 
 class Stop:
     """Which signal asked for the end, if one did."""
 
-    signal: signal.Signals | None = None
+    signal: Signals | None = None
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def cancelled_by_signals() -> Iterator[Stop]:
         for number in SIGNALS:
             loop.remove_signal_handler(number)
 
-    def cancel(number: signal.Signals) -> None:
+    def cancel(number: Signals) -> None:
         stop.signal = number
         remove()
         task.cancel()

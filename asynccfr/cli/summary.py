@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from asynccfr.cli.progress import write
 from asynccfr.reports import IterationReport, MatchReport
@@ -45,13 +46,8 @@ def match_table(matches: Sequence[MatchReport]) -> Table:
     for column in ("opponent", "games", "score", "win rate", "length"):
         table.add_column(column, justify="left" if column == "opponent" else "right")
     for match in matches:
-        table.add_row(
-            match.b,
-            str(2 * match.deals),
-            f"{match.score:+.2f} [{match.score_low:+.2f}, {match.score_high:+.2f}]".replace(
-                "[", "\\["
-            ),
-            f"{match.win_rate:.1%} ({match.win_rate_low:.1%} to {match.win_rate_high:.1%})",
-            f"{match.mean_length:.1f}",
-        )
+        score = f"{match.score:+.2f} [{match.score_low:+.2f}, {match.score_high:+.2f}]"
+        won = f"{match.win_rate:.1%} [{match.win_rate_low:.1%}, {match.win_rate_high:.1%}]"
+        cells = (match.b, str(2 * match.deals), score, won, f"{match.mean_length:.1f}")
+        table.add_row(*map(Text, cells))
     return table

@@ -17,7 +17,6 @@ from asynccfr.config_files import load, with_overrides
 from asynccfr.errors import AsyncCFRError, RunError
 from asynccfr.event_loop import run
 from asynccfr.games import load_game
-from asynccfr.plots import plot_learning_curves
 from asynccfr.runs import RunFolder, holds_run
 
 
@@ -90,6 +89,8 @@ def follow(folder: RunFolder) -> int:
     if stopped_by is not None:
         click.echo(f"stopped by {stopped_by.name}: {resume_hint(folder)}", err=True)
         return 128 + stopped_by
+    from asynccfr.plots import plot_learning_curves
+
     reports = folder.reports()
     plot_learning_curves(reports, folder.plots / "learning_curves.png")
     print_summary(console, folder, reports)
