@@ -9,7 +9,9 @@ from asynccfr.games.lost_cities_view import WAGER, View
 class Rules(NamedTuple):
     """The game's parameters that a bot reckons with."""
 
+    colors: int
     numbers: int
+    wagers: int
     hand_size: int
     cost: int
     multiplier: int
@@ -19,6 +21,11 @@ class Rules(NamedTuple):
     @classmethod
     def of(cls, game: LostCities) -> Self:
         return cls(*(int(game.parameters[name]) for name in cls._fields))
+
+    @property
+    def deck_size(self) -> int:
+        """Cards in the deck after the deal."""
+        return self.colors * (self.numbers + self.wagers) - 2 * self.hand_size
 
     def factor(self, wagers: int) -> int:
         return 1 + self.multiplier * wagers

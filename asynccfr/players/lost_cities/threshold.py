@@ -1,6 +1,5 @@
 """A bot of thresholds: no forecast, only what its hand adds up to."""
 
-from asynccfr.games.lost_cities import LostCities
 from asynccfr.games.lost_cities_view import WAGER, Move, View
 from asynccfr.players.lost_cities.bot import (
     DRAW_DECK,
@@ -30,10 +29,6 @@ class Threshold(RuleBot):
 
     name = "threshold"
 
-    def __init__(self, game: LostCities) -> None:
-        super().__init__(game)
-        self.half_deck = game.new_state(0).view(0).deck_size / 2
-
     def lay_down(self, view: View) -> Move:
         table = columns(view, self.rules)
         started = [self.is_started(view, column) for column in table]
@@ -56,7 +51,7 @@ class Threshold(RuleBot):
 
     def is_started(self, view: View, column: Column, extra: int = 0) -> bool:
         """Whether a colour is started, or will be with what the hand, and `extra`, add up to."""
-        needed = START if view.deck_size > self.half_deck else LATE_START
+        needed = START if 2 * view.deck_size > self.rules.deck_size else LATE_START
         return bool(column.cards) or sum(column.playable) + extra >= needed * self.rules.cost
 
     def next_play(self, view: View, color: int, column: Column) -> tuple[int, Move]:
