@@ -61,7 +61,7 @@ def with_overrides(config: TrainConfig, overrides: Iterable[str]) -> TrainConfig
 
 def dump(config: TrainConfig) -> str:
     """The configuration with every default written out, as YAML that `load` reads back."""
-    return str(yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False, allow_unicode=True))
+    return str(yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False))
 
 
 def read(path: Path) -> Raw:

@@ -13,7 +13,6 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -43,7 +42,7 @@ class Checkpoint(Struct, Generic[State], frozen=True):
     """
 
     iteration: int
-    arrays: Mapping[str, Array]
+    arrays: dict[str, Array]
     state: State
 
 

@@ -26,6 +26,7 @@ from asynccfr.runs import metrics
 from asynccfr.runs.checkpoints import Checkpoint, CheckpointStore, State
 from asynccfr.runs.durable import explained, is_temporary, replace_file
 from asynccfr.runs.identity import difference
+from asynccfr.runs.tensorboard import EventWriter, require_tensorboard
 
 log = logging.getLogger("asynccfr.runs")
 
@@ -49,12 +50,15 @@ class RunFolder:
         self.path = path
         self.config = config
         self._checkpoints = CheckpointStore(path / "checkpoints")
+        self._events: EventWriter | None = None
         self._locked = False
 
     @classmethod
     def create(cls, path: str | Path, config: TrainConfig) -> Self:
         """A new run in a folder that does not exist yet or is empty. Raises RunError otherwise."""
         folder = cls(Path(path), config)
+        if config.run.tensorboard:
+            require_tensorboard()
         with explained(folder.path, "choose another folder with --out"):
             folder.path.mkdir(parents=True, exist_ok=True)
             with folder.lock():
@@ -84,6 +88,10 @@ class RunFolder:
     @property
     def agent(self) -> Path:
         return self.path / AGENT
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / METRICS
 
     @property
     def plots(self) -> Path:
@@ -117,6 +125,9 @@ class RunFolder:
         finally:
             self._locked = False
             os.close(descriptor)
+            if self._events is not None:
+                self._events.close()
+                self._events = None
 
     def reconfigure(self, config: TrainConfig) -> None:
         """Continue with changed settings. Raises RunError if they would make it another run."""
@@ -125,9 +136,23 @@ class RunFolder:
                 f"{self.path}: cannot resume with another {changed}; leave that field as it was, "
                 "or start a new run in another folder"
             )
+        if config.run.tensorboard:
+            require_tensorboard()
         if config != self.config:
             self.config = config
             self._write_config()
+
+    def discard(self) -> None:
+        """Remove a run that never got to write anything; one that did stays."""
+        self._need_lock()
+        if {entry.name for entry in self.path.iterdir()} <= {CONFIG, LOCK}:
+            (self.path / CONFIG).unlink()
+            (self.path / LOCK).unlink()
+            self.path.rmdir()
+
+    def saved_iteration(self) -> int:
+        """The iteration of the newest checkpoint, unchecked; 0 if there is none."""
+        return max(self._checkpoints.iterations(), default=0)
 
     def load_checkpoint(self, state: type[State]) -> Checkpoint[State] | None:
         """The newest good checkpoint, with the metrics cut back to it; None: start from scratch.
@@ -140,18 +165,22 @@ class RunFolder:
         for damage in self._checkpoints.damaged:
             log.warning("%s; continuing from the checkpoint before it", damage)
         with self._writing():
-            metrics.truncate(self.path / METRICS, checkpoint.iteration if checkpoint else 0)
+            metrics.truncate(self.metrics, checkpoint.iteration if checkpoint else 0)
         return checkpoint
 
     def append(self, report: IterationReport) -> None:
         """Add a report to the metrics; do so before saving the iteration's checkpoint."""
         self._need_lock()
         with self._writing():
-            metrics.append(self.path / METRICS, report)
+            metrics.append(self.metrics, report)
+        if self.config.run.tensorboard:
+            if self._events is None:
+                self._events = EventWriter(self.path / "tensorboard", report.iteration)
+            self._events.add(report)
 
     def reports(self) -> list[IterationReport]:
         """The reports written so far. Raises RunError if a line of the file is damaged."""
-        return metrics.read(self.path / METRICS)
+        return metrics.read(self.metrics)
 
     def save_checkpoint(self, checkpoint: Checkpoint[Any]) -> None:
         """Save in one atomic step. Raises RunError, with the earlier ones intact, if it cannot."""

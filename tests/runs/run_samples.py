@@ -3,7 +3,7 @@
 import numpy as np
 from msgspec import Struct
 
-from asynccfr.reports import FitReport, InferenceReport, IterationReport
+from asynccfr.reports import FitReport, InferenceReport, IterationReport, MatchReport
 from asynccfr.runs import Checkpoint
 
 
@@ -37,6 +37,29 @@ def make_report(iteration: int, nodes: int = 100) -> IterationReport:
         advantage_memory=(nodes, nodes),
         strategy_memory=nodes,
         sample_digest=f"{iteration:032x}",
+    )
+
+
+def match_against(
+    opponent: str, score: float = 0.25, score_low: float = 0.125, score_high: float = 0.375
+) -> MatchReport:
+    return MatchReport(
+        game="kuhn_poker",
+        a="agent",
+        b=opponent,
+        deals=50,
+        rounds=1,
+        seed=0,
+        score=score,
+        score_low=score_low,
+        score_high=score_high,
+        win_rate=0.6,
+        win_rate_low=0.5,
+        win_rate_high=0.7,
+        wins=0.6,
+        draws=0.0,
+        losses=0.4,
+        mean_length=2.5,
     )
 
 

@@ -1,0 +1,117 @@
+"""The command line. Each command is a module of this package that is imported when it is used.
+
+A module defines `command`; what is slow to import (torch, matplotlib) it imports in the function.
+Every expected error ends as one line on stderr and a status: 1, or 2 for wrong usage, or 130 or 143
+for a run stopped by SIGINT or SIGTERM.
+"""
+
+import difflib
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from asynccfr.errors import AsyncCFRError
+
+COMMANDS = {
+    "train": "Train an agent, or continue a run.",
+    "evaluate": "Play an agent against other players and report the scores.",
+    "play": "Play a round against an agent.",
+    "exploitability": "Measure how far an agent is from an equilibrium.",
+    "games": "List the games and their parameters.",
+    "config": "Show a configuration with every default, or explain the fields.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            close = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
+            hint = (
+                f"did you mean {close[0]}?" if close else f"expected one of {', '.join(COMMANDS)}"
+            )
+            raise click.UsageError(f"no such command: {cmd_name}; {hint}", ctx)
+        command: click.Command = import_module(f"asynccfr.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option(
+    "--debug", is_flag=True, envvar="ASYNCCFR_DEBUG", help="Show the traceback of an error."
+)
+@click.version_option(package_name="asynccfr")
+@click.pass_context
+def cli(context: click.Context, debug: bool) -> None:
+    """Deep CFR on an asyncio micro-batcher: train and play imperfect-information games."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit status."""
+    log_to_stderr()
+    debug = False
+    try:
+        with cli.make_context(
+            "asynccfr", list(sys.argv[1:] if arguments is None else arguments)
+        ) as context:
+            debug = context.params["debug"]
+            cli.invoke(context)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "asynccfr"
+        return failed(f"{error.format_message()} (see `{where} --help`)", error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return failed("interrupted", 130)
+    except BrokenPipeError:
+        # Whoever read the output has gone, as `head` does: drop what is still to be flushed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (AsyncCFRError, OSError, MemoryError) as error:
+        if debug:
+            raise
+        return failed(described(error), 1)
+    return 0
+
+
+def failed(message: str, status: int) -> int:
+    """Print an error as one line."""
+    print("error:", " ".join(message.split()), file=sys.stderr)
+    return status
+
+
+def described(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"out of memory ({error}); lower solver.*.memory or the network's size"
+    return str(error)
+
+
+class _Lowercase(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{record.levelname.lower()}: {record.getMessage()}"
+
+
+def log_to_stderr() -> None:
+    """Show warnings as one line each."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Lowercase())
+    logging.getLogger("asynccfr").handlers = [handler]

@@ -1,0 +1,117 @@
+"""`asynccfr train`: start a run or continue one, and show how it goes."""
+
+import time
+from contextlib import aclosing
+from pathlib import Path
+from signal import Signals
+
+import click
+from rich.console import Console
+
+from asynccfr.cli.options import path_type, set_option
+from asynccfr.cli.progress import make_display, write
+from asynccfr.cli.signals import cancelled_by_signals
+from asynccfr.cli.summary import print_summary, resume_command
+from asynccfr.config import TrainConfig
+from asynccfr.config_files import load, with_overrides
+from asynccfr.errors import AsyncCFRError, RunError
+from asynccfr.event_loop import run
+from asynccfr.games import load_game
+from asynccfr.runs import RunFolder, holds_run
+
+
+@click.command("train")
+@click.argument("source", type=path_type, metavar="CONFIG|DIR")
+@set_option
+@click.option("--out", type=path_type, metavar="DIR", help="Where to write the run.")
+@click.option("--resume", is_flag=True, help="Continue the run in DIR if there is one.")
+@click.pass_context
+def command(
+    context: click.Context, source: Path, overrides: list[str], out: Path | None, resume: bool
+) -> None:
+    """Train an agent as the file CONFIG says, or continue the run in DIR.
+
+    \b
+    asynccfr train configs/quick.yaml                          a new run in runs/
+    asynccfr train configs/quick.yaml --out runs/a             a new run in runs/a
+    asynccfr train configs/quick.yaml --out runs/a --resume    a new run or its continuation
+    asynccfr train --resume runs/a                             the continuation of a run
+    """
+    if resume and out is None and source.is_file():
+        raise click.UsageError("--resume needs a run's folder: --resume DIR, or --out DIR")
+    if source.is_dir() and out is not None:
+        raise click.UsageError("--out goes with a configuration file, not with a run's folder")
+    if resume and out is None:
+        folder = RunFolder.open(source)
+        status = continue_run(folder, with_overrides(folder.config, overrides))
+    elif source.is_dir():
+        raise RunError(f"{source}: is a folder; continue a run with --resume, or name a CONFIG")
+    else:
+        config = load(source, overrides)
+        load_game(config.game)
+        if resume and out is not None and holds_run(out):
+            status = continue_run(RunFolder.open(out), config)
+        else:
+            status = start_run(out or default_folder(source), config)
+    context.exit(status)
+
+
+def default_folder(source: Path) -> Path:
+    return Path("runs") / f"{source.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def start_run(path: Path, config: TrainConfig) -> int:
+    folder = RunFolder.create(path, config)
+    with folder.lock():
+        try:
+            return follow(folder)
+        except AsyncCFRError:
+            folder.discard()
+            raise
+
+
+def continue_run(folder: RunFolder, config: TrainConfig) -> int:
+    with folder.lock():
+        folder.reconfigure(config)
+        return follow(folder)
+
+
+def follow(folder: RunFolder) -> int:
+    """Train in the folder, showing how it goes, and return the exit status."""
+    console = Console()
+    write(console, f"training on {folder.config.game} in {folder.path}")
+    try:
+        stopped_by = run(follow_training(folder, console))
+    except AsyncCFRError:
+        if folder.saved_iteration():
+            write(console, resume_hint(folder))
+        raise
+    if stopped_by is not None:
+        click.echo(f"stopped by {stopped_by.name}: {resume_hint(folder)}", err=True)
+        return 128 + stopped_by
+    from asynccfr.plots import plot_learning_curves
+
+    reports = folder.reports()
+    plot_learning_curves(reports, folder.plots / "learning_curves.png")
+    print_summary(console, folder, reports)
+    return 0
+
+
+async def follow_training(folder: RunFolder, console: Console) -> Signals | None:
+    """Show every report until training ends; the signal that ended it, if one did."""
+    from asynccfr.training import train
+
+    config = folder.config
+    with (
+        make_display(console, folder.saved_iteration(), config.solver.iterations) as display,
+        cancelled_by_signals() as stop,
+    ):
+        async with aclosing(train(config, folder=folder, progress=display.phase)) as reports:
+            async for report in reports:
+                display.report(report)
+    return stop.signal
+
+
+def resume_hint(folder: RunFolder) -> str:
+    done = f"iteration {folder.saved_iteration()} of {folder.config.solver.iterations} is saved"
+    return f"{done}; continue with `{resume_command(folder)}`"

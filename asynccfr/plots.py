@@ -1,0 +1,102 @@
+"""Learning curves of a run, drawn from its reports."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from asynccfr.reports import IterationReport
+
+MARKED_UP_TO = 60
+
+
+def plot_learning_curves(reports: Sequence[IterationReport], path: Path) -> None:
+    """Draw speed, losses, realised batches and evaluations over iterations into a PNG file."""
+    figure = Figure(figsize=(11, 7.5), layout="constrained")
+    (speed, batch), (loss, evaluation) = figure.subplots(2, 2)
+    draw_nodes(speed, reports)
+    draw_batches(batch, reports)
+    draw_losses(loss, reports)
+    draw_evaluation(evaluation, reports)
+    for axes in figure.axes:
+        axes.set_xlabel("iteration")
+        axes.set_xlim(0, max(steps(reports), default=0) + 1)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.grid(alpha=0.3)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize="small")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+
+
+def draw_nodes(axes: Axes, reports: Sequence[IterationReport]) -> None:
+    axes.set_title("Nodes per second of traversal")
+    rates = [report.nodes_per_second for report in reports]
+    axes.plot(steps(reports), rates, marker=marker(reports))
+    axes.set_ylim(bottom=0)
+
+
+def draw_batches(axes: Axes, reports: Sequence[IterationReport]) -> None:
+    axes.set_title("Realised batch (rows a forward)")
+    x, batches = steps(reports), [report.inference for report in reports]
+    axes.plot(x, [batch.batch_mean for batch in batches], marker=marker(reports), label="mean")
+    axes.fill_between(
+        x,
+        [batch.batch_p50 for batch in batches],
+        [batch.batch_p95 for batch in batches],
+        alpha=0.2,
+        label="median to 95th percentile",
+    )
+    axes.set_ylim(bottom=0)
+
+
+def draw_losses(axes: Axes, reports: Sequence[IterationReport]) -> None:
+    axes.set_title("Loss at the end of each fit")
+    for player in range(max((len(report.advantage) for report in reports), default=0)):
+        losses = [report.advantage[player].loss_last for report in reports]
+        label = f"advantage, player {player}"
+        axes.plot(steps(reports), losses, marker=marker(reports), label=label)
+    fitted = [
+        (report.iteration, report.average_strategy.loss_last)
+        for report in reports
+        if report.average_strategy is not None
+    ]
+    if fitted:
+        axes.plot(*zip(*fitted, strict=True), "s--", label="average strategy")
+
+
+def draw_evaluation(axes: Axes, reports: Sequence[IterationReport]) -> None:
+    axes.set_title("Mean score a game, 95% intervals")
+    axes.axhline(0, color="grey", linewidth=1)
+    opponents = dict.fromkeys(match.b for report in reports for match in report.evaluation)
+    for opponent in opponents:
+        matches = [
+            (report.iteration, match)
+            for report in reports
+            for match in report.evaluation
+            if match.b == opponent
+        ]
+        axes.errorbar(
+            [iteration for iteration, _ in matches],
+            [match.score for _, match in matches],
+            yerr=[
+                [match.score - match.score_low for _, match in matches],
+                [match.score_high - match.score for _, match in matches],
+            ],
+            marker="o",
+            capsize=3,
+            label=f"against {opponent}",
+        )
+    if not opponents:
+        axes.text(0.5, 0.6, "not evaluated yet", ha="center", transform=axes.transAxes)
+
+
+def steps(reports: Sequence[IterationReport]) -> list[int]:
+    return [report.iteration for report in reports]
+
+
+def marker(reports: Sequence[IterationReport]) -> str:
+    """Points while they can be told apart; a run's first iteration would otherwise be invisible."""
+    return "o" if len(reports) <= MARKED_UP_TO else ""

@@ -1,0 +1,42 @@
+"""TensorBoard events out of the metrics (the optional extra `tensorboard`)."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from asynccfr.errors import ConfigError
+from asynccfr.reports import IterationReport
+from asynccfr.runs.identity import flatten
+
+
+def require_tensorboard() -> None:
+    """Raises ConfigError if TensorBoard is not installed."""
+    if find_spec("tensorboard") is None:
+        raise ConfigError(
+            "run.tensorboard = true: TensorBoard is not installed; "
+            "pip install 'asynccfr[tensorboard]', or set it to false"
+        )
+
+
+class EventWriter:
+    """Writes the numbers of each report; events from `first` on, of an earlier try, are dropped."""
+
+    def __init__(self, path: Path, first: int) -> None:
+        require_tensorboard()
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer: Any = SummaryWriter(path, purge_step=first)
+
+    def add(self, report: IterationReport) -> None:
+        plain = msgspec.to_builtins(report)
+        plain["nodes_per_second"] = report.nodes_per_second
+        plain["evaluation"] = {match["b"]: match for match in plain["evaluation"]}
+        for path, value in flatten(plain):
+            if isinstance(value, int | float):
+                self._writer.add_scalar(path.replace(".", "/"), value, report.iteration)
+        self._writer.flush()
+
+    def close(self) -> None:
+        self._writer.close()

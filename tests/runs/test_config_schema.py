@@ -1,0 +1,44 @@
+from asynccfr.config import DeepCFR, ExternalSampling, OutcomeSampling, TrainConfig
+from asynccfr.config_files import with_overrides
+from asynccfr.config_schema import Field, markdown_table, walk
+
+
+def find(path: str) -> Field:
+    (field,) = (field for field in walk() if field.path == path)
+    return field
+
+
+def test_every_field_is_explained() -> None:
+    assert all(field.description and field.expected for field in walk())
+    assert {field.path.partition(".")[0] for field in walk()} == set(TrainConfig.__struct_fields__)
+
+
+def test_a_field_of_a_variant() -> None:
+    field = find("solver.sampling.epsilon")
+    assert (field.variant, field.expected) == ("outcome", "a number > 0 and <= 1")
+    assert field.default == f"{OutcomeSampling().epsilon:g}"
+
+
+def test_a_choice_of_variants_says_what_each_is() -> None:
+    field = find("solver.sampling.type")
+    assert field.expected == "one of external, outcome"
+    assert field.default == "outcome"
+    assert "Every action of the traverser" in (ExternalSampling.__doc__ or "")
+    assert "external: Every action of the traverser" in field.description
+
+
+def test_defaults_are_those_of_the_field_that_holds_the_table() -> None:
+    assert find("solver.average_strategy.batch").default == str(DeepCFR().average_strategy.batch)
+
+
+def test_every_default_can_be_set_and_changes_nothing() -> None:
+    config = TrainConfig(game="kuhn_poker")
+    for field in walk():
+        if field.default != "-":
+            assert with_overrides(config, [f"{field.path}={field.default}"]) == config
+
+
+def test_the_table_has_a_row_a_field() -> None:
+    rows = markdown_table().splitlines()
+    assert len(rows) == 2 + len(list(walk()))
+    assert all(row.count(" | ") == 3 for row in rows if not row.startswith("|---"))
