@@ -43,7 +43,8 @@ def share_interval(values: npt.NDArray[np.float64]) -> Interval:
     t2 = t_quantile(n - 1) ** 2
     centre = (p + t2 / (2 * size)) / (1 + t2 / size)
     half = math.sqrt(t2 / size * (p * (1 - p) + t2 / (4 * size))) / (1 + t2 / size)
-    return Interval(p, max(0.0, centre - half), min(1.0, centre + half))
+    # At 0 and 1 one bound is the estimate itself, but for rounding.
+    return Interval(p, min(p, max(0.0, centre - half)), max(p, min(1.0, centre + half)))
 
 
 @lru_cache

@@ -1,0 +1,62 @@
+"""The players by name: bots, and agents by the path where they were saved.
+
+A new bot is one line of `BOTS`.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from asynccfr.errors import PlayerError
+from asynccfr.games.contract import Game
+from asynccfr.games.parameters import nearest
+from asynccfr.players.lost_cities import DiscardOnly, Threshold, bold, cautious
+from asynccfr.players.protocol import Player
+from asynccfr.players.uniform import UniformPlayer
+
+EVERY_GAME = ""
+
+BOTS: dict[str, dict[str, Callable[[Any], Player]]] = {
+    EVERY_GAME: {"random": lambda game: UniformPlayer()},
+    "lost_cities": {
+        "discard_only": DiscardOnly,
+        "threshold": Threshold,
+        "cautious": cautious,
+        "bold": bold,
+    },
+}
+
+AGENT_FILE = "agent.safetensors"
+
+
+def players_for(game: Game) -> tuple[str, ...]:
+    """The names of the bots that know a game."""
+    return (*BOTS[EVERY_GAME], *BOTS.get(game.name, {}))
+
+
+def make_player(spec: str, game: Game) -> Player:
+    """The bot of that name, or the agent saved at that path: its file, or the folder of its run.
+
+    An agent is an async context manager, to be entered before it plays. Raises PlayerError for an
+    unknown name or an agent of another game, CheckpointError for a file that holds no agent.
+    """
+    makers = {**BOTS[EVERY_GAME], **BOTS.get(game.name, {})}
+    if spec in makers:
+        return makers[spec](game)
+    if Path(spec).exists():
+        return load_agent(Path(spec), game)
+    names = list(makers)
+    raise PlayerError(
+        f"unknown player {spec!r}{nearest(spec, names)} (expected one of {', '.join(names)} for "
+        f"{game.name}, an agent's file, or the folder of a run)"
+    )
+
+
+def load_agent(path: Path, game: Game) -> Player:
+    from asynccfr.agents import Agent
+    from asynccfr.players.network import NetworkPlayer
+
+    agent = Agent.load(path / AGENT_FILE if path.is_dir() else path)
+    if str(agent.game) != str(game):
+        raise PlayerError(f"{path}: an agent of {agent.game}; it cannot play {game}")
+    return NetworkPlayer(agent, str(path))
