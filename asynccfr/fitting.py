@@ -9,7 +9,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -19,24 +19,12 @@ from torch import Tensor
 from asynccfr.config import Fit
 from asynccfr.errors import TrainingDiverged
 from asynccfr.networks import MLP, masked_log_softmax
+from asynccfr.reports import FitReport
 from asynccfr.reservoir import Batch, Reservoir
 from asynccfr.seeding import Rng
 
 # Steps between looks at the loss: a look waits for the device.
 STEPS_PER_CHECK = 20
-
-
-class FitReport(NamedTuple):
-    """What a fit did.
-
-    steps: gradient steps taken; fewer than configured if it was stopped.
-    loss: mean of the last steps looked at. Advantages: 1.0 is predicting 0; strategies: nats.
-    seconds: wall-clock time.
-    """
-
-    steps: int
-    loss: float
-    seconds: float
 
 
 class Options(TypedDict, total=False):
@@ -146,4 +134,4 @@ def _fit(
                 )
             if on_step is not None:
                 on_step(step, mean)
-    return FitReport(step, mean, time.perf_counter() - begun)
+    return FitReport(steps=step, loss=mean, seconds=time.perf_counter() - begun)

@@ -42,12 +42,16 @@ class MatchReport(Struct, frozen=True, kw_only=True):
 
 
 class FitReport(Struct, frozen=True, kw_only=True):
-    """A network fitted to its reservoir; losses are means over the first and last tenth."""
+    """A network fitted to its reservoir.
 
-    samples: int
+    Fields:
+        steps: gradient steps taken; fewer than configured if it was stopped.
+        loss: mean of the last steps. Advantages: 1.0 is predicting 0; average strategy: nats.
+        seconds: wall-clock time.
+    """
+
     steps: int
-    loss_first: float
-    loss_last: float
+    loss: float
     seconds: float
 
 

@@ -91,10 +91,10 @@ async def train(
             evaluation=evaluation,
         )
         if folder is not None:
+            folder.append(report)
             if last or iteration % config.run.checkpoint_every == 0:
                 progress("checkpoint", 0, 1)
                 folder.save_checkpoint(Checkpoint(iteration, solver.columns(), totals))
-            folder.append(report)
         yield report
 
 
@@ -107,7 +107,7 @@ def resume(solver: Solver, folder: RunFolder | None) -> tuple[int, Totals]:
         solver.restore(checkpoint.arrays)
     except (KeyError, ValueError, RuntimeError) as error:
         raise CheckpointError(
-            f"{folder}: the checkpoint does not fit its config: {error}"
+            f"{folder.path}: the checkpoint does not fit its config: {error}"
         ) from error
     return checkpoint.iteration, checkpoint.state
 
