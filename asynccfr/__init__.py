@@ -1,8 +1,8 @@
 """Deep CFR on an asyncio micro-batcher.
 
-Three ways in: `asynccfr train CONFIG` (or `async for report in train(config)`), the `Batcher` for any
-asyncio application, and the games with their exact evaluation. Names are imported when first used, so
-that `from asynccfr import Batcher` needs neither torch nor the games.
+Three ways in: `asynccfr train CONFIG` (or `async for report in train(config)`), the `Batcher` for
+any asyncio application, and the games with their exact evaluation. Names are imported when first
+used, so that `from asynccfr import Batcher` needs neither torch nor the games.
 """
 
 from importlib import import_module
