@@ -1,0 +1,22 @@
+cdef enum Place:
+    NOWHERE  # finished, or never accepted
+    LINE     # waits for the bounded queue to have room
+    LANE     # queued
+    RUNNING  # part of a batch that is executing
+
+
+cdef class Call:
+    cdef public bint _asyncio_future_blocking
+    cdef readonly object item, key, row
+    cdef readonly double arrived
+    cdef object loop, owner, participant, outcome, callback, context
+    cdef list more_callbacks
+    cdef Py_ssize_t size
+    cdef Place place
+    cdef int state
+
+    cdef void succeed(self, value) noexcept
+    cpdef void fail(self, error)
+    cdef void run_callbacks(self)
+    cdef void schedule_callbacks(self)
+    cdef object get(self)

@@ -1,0 +1,94 @@
+import asyncio
+from collections.abc import Callable, Hashable
+from contextvars import Context
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from asynccfr.batcher.call import Call
+from asynccfr.batcher.histogram import Histogram
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+class Batch(Generic[Item, Result]):
+    @property
+    def key(self) -> Hashable: ...
+    @property
+    def calls(self) -> list[Call[Result]]: ...
+    @property
+    def items(self) -> list[Item]: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def started(self) -> float: ...
+
+class Participant:
+    def __new__(cls, core: Core[Any, Any]) -> Participant: ...
+    def __enter__(self) -> Participant: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+class Core(Generic[Item, Result]):
+    max_batch: int
+    max_concurrent_batches: int
+    window: float
+    is_open: bool
+    is_closing: bool
+    loop: Any
+    context: Context | None
+    runners: set[asyncio.Task[Any]] | None
+    queued: int
+    queued_size: int
+    waiting: int
+    executing: int
+    executing_batches: int
+    submitted: int
+    succeeded: int
+    failed: int
+    cancelled: int
+    abandoned: int
+    timed_out: int
+    refused: int
+    closed: int
+    participants: int
+    participants_waiting: int
+    queue_wait: Histogram
+    def __init__(
+        self,
+        *,
+        max_batch: int,
+        window: float = 0.0,
+        key_of: Callable[[Item], Hashable] | None = None,
+        size_of: Callable[[Item], int] | None = None,
+        capacity: int | None = None,
+        refuse_when_full: bool = False,
+        timeout: float | None = None,
+        max_concurrent_batches: int = 1,
+        fair: bool = False,
+        clock: Callable[[], float] | None = None,
+    ) -> None: ...
+    def __call__(
+        self, item: Item, key: Hashable = ..., timeout: float | None = ...
+    ) -> Call[Result]: ...
+    def submit(
+        self, item: Item, key: Hashable = ..., timeout: float | None = ...
+    ) -> Call[Result]: ...
+    def is_empty(self) -> bool: ...
+    def _turn(self) -> None: ...
+    def _set_alarm(self, when: float) -> None: ...
+    def _bind(self) -> None: ...
+    def _refuse(self) -> None: ...
+    def _emptied(self) -> None: ...
+    def _ring(self) -> None: ...
+    def _take(self) -> Batch[Item, Result] | None: ...
+    def _finish(self, batch: Batch[Item, Result], outcomes: list[Any]) -> None: ...
+    def _close(self) -> None: ...
+    def _drop(self, calls: list[Call[Result]], message: str) -> None: ...
+    def _waiting_calls(self) -> list[Call[Result]]: ...
+    def _withdraw(self, call: Call[Result]) -> None: ...

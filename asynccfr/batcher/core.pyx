@@ -1,0 +1,554 @@
+"""What waits, what may start, and why: the batcher as a state machine.
+
+`Core` neither runs the function nor owns a timer. It is told what happens (`submit`, `_withdraw`,
+`_take`, `_finish`, `_ring`) and asks for two things: a turn, by `loop.call_soon(self._turn)`, and to
+be rung at a given time, by `_set_alarm`. Times are seconds of `time.monotonic`.
+
+Every key has a lane, a queue in order of arrival. A lane is *due* when it is full or when its oldest
+call has waited the window. The agenda is a heap of lanes by the time they are due: what is due first
+starts first, so no key can be overtaken for ever. Entries of the agenda and of the heap of deadlines
+that no longer apply are recognised when they come up, and swept out before they outnumber the rest.
+"""
+
+from asyncio import _get_running_loop, current_task
+from contextvars import ContextVar
+from heapq import heapify, heappop, heappush
+from types import GenericAlias
+
+from cpython.time cimport monotonic
+
+from asynccfr.batcher.call cimport LANE, LINE, NOWHERE, RUNNING, Call, Place
+from asynccfr.batcher.histogram cimport Histogram
+
+from asynccfr.batcher.failures import personal
+from asynccfr.errors import BatcherClosed, QueueFull
+
+cdef double NEVER = float("inf")
+cdef object UNSET = object()
+cdef object participation = ContextVar("asynccfr.batcher.participation", default=None)
+
+
+cdef class Lane:
+    """Calls in order of arrival; one that has given up stays as a hole until the lane is tidied."""
+
+    cdef object key
+    cdef list calls
+    cdef Py_ssize_t first  # calls before it have left
+    cdef Py_ssize_t live, size
+    cdef double full_since, not_before
+    cdef object entry  # its valid entry in the agenda
+
+    def __cinit__(self, key=None):
+        self.key = key
+        self.calls = []
+        self.full_since = NEVER
+
+    cdef void append(self, Call call, Place place):
+        call.place = place
+        self.calls.append(call)
+        self.live += 1
+        self.size += call.size
+
+    cdef Call head(self):
+        """The oldest call; the lane must not be empty."""
+        while (<Call>self.calls[self.first]).place == NOWHERE:
+            self.first += 1
+        return <Call>self.calls[self.first]
+
+    cdef Call pop(self):
+        cdef Call call = self.head()
+        self.first += 1
+        self.live -= 1
+        self.size -= call.size
+        if self.first > 32 and self.first > self.live:
+            self.tidy()
+        return call
+
+    cdef list take(self, Py_ssize_t room):
+        """Remove and return the oldest calls that fit into `room`, a sum of sizes."""
+        cdef list taken = []
+        cdef Call call
+        while self.live and self.head().size <= room:
+            call = self.pop()
+            room -= call.size
+            taken.append(call)
+        return taken
+
+    cdef void withdraw(self, Call call):
+        call.place = NOWHERE
+        self.live -= 1
+        self.size -= call.size
+        if len(self.calls) > 2 * self.live + 64:
+            self.tidy()
+
+    cdef void tidy(self):
+        cdef Call call
+        self.calls = [call for call in self.calls[self.first :] if call.place != NOWHERE]
+        self.first = 0
+
+
+cdef class Batch:
+    """Calls that are computed together.
+
+    Attributes:
+        key: their common key.
+        calls: in order of arrival.
+        reason: "full", "idle" (nobody else could join), "window" or "closing".
+        size: the sum of their sizes; the number of calls unless `size_of` is given.
+        started: seconds of `time.monotonic`.
+    """
+
+    cdef readonly object key
+    cdef readonly list calls
+    cdef readonly str reason
+    cdef readonly Py_ssize_t size
+    cdef readonly double started
+
+    __class_getitem__ = classmethod(GenericAlias)
+
+    @property
+    def items(self):
+        cdef Call call
+        return [call.item for call in self.calls]
+
+
+cdef class Participant:
+    """Somebody who has promised to wait for one call at a time; see `Batcher.participant`."""
+
+    cdef Core core
+    cdef Participant outer
+    cdef Py_ssize_t calls
+    cdef bint active
+
+    def __cinit__(self, Core core):
+        self.core = core
+
+    def __enter__(self):
+        self.outer = participation.get()
+        participation.set(self)
+        self.active = True
+        self.core.participants += 1
+        self.core.participants_waiting += self.calls > 0
+        return self
+
+    def __exit__(self, *_):
+        participation.set(self.outer)
+        self.active = False
+        self.core.participants -= 1
+        self.core.participants_waiting -= self.calls > 0
+        if self.core.everyone_waits():
+            self.core.ask_for_turn()
+
+    cdef void waits(self):
+        self.calls += 1
+        self.core.participants_waiting += self.calls == 1 and self.active
+
+    cdef void goes_on(self):
+        self.calls -= 1
+        self.core.participants_waiting -= self.calls == 0 and self.active
+
+
+cdef double check_timeout(timeout) except? -1:
+    cdef double seconds = timeout
+    if seconds != seconds:
+        raise ValueError(f"timeout={timeout}: expected a number of seconds or None")
+    return seconds
+
+
+cdef class Core:
+    cdef readonly Py_ssize_t max_batch, max_concurrent_batches
+    cdef readonly double window
+    cdef readonly object key_of, size_of, capacity, timeout
+    cdef readonly bint refuse_when_full, fair
+    cdef object clock
+
+    cdef public object loop, context
+    cdef public bint is_open, is_closing
+    cdef public set runners  # tasks that run the function, which must not wait for their own batcher
+    cdef bint turn_asked
+    cdef double alarm_at
+
+    cdef dict lanes
+    cdef Lane line  # calls that wait for the bounded queue to have room
+    cdef list agenda, deadlines
+    cdef Py_ssize_t serial  # breaks ties in the heaps
+    cdef readonly Py_ssize_t participants, participants_waiting
+
+    cdef readonly Py_ssize_t queued, queued_size, executing, executing_batches
+    cdef readonly Py_ssize_t submitted, succeeded, failed, cancelled, abandoned, timed_out, refused
+    cdef readonly Py_ssize_t closed
+    cdef readonly Histogram queue_wait
+
+    __class_getitem__ = classmethod(GenericAlias)
+
+    def __init__(
+        self,
+        *,
+        max_batch,
+        window=0.0,
+        key_of=None,
+        size_of=None,
+        capacity=None,
+        refuse_when_full=False,
+        timeout=None,
+        max_concurrent_batches=1,
+        fair=False,
+        clock=None,
+    ):
+        self.max_batch = max_batch
+        self.window = window
+        self.key_of = key_of
+        self.size_of = size_of
+        self.capacity = capacity
+        self.refuse_when_full = refuse_when_full
+        self.timeout = timeout
+        self.max_concurrent_batches = max_concurrent_batches
+        self.fair = fair
+        self.clock = clock
+        self.is_open = True
+        self.loop = UNSET
+        self.alarm_at = NEVER
+        self.lanes = {}
+        self.line = Lane()
+        self.agenda = []
+        self.deadlines = []
+        self.queue_wait = Histogram()
+
+    # What the owner provides.
+
+    def _turn(self):
+        """Start what may start; called back from the loop."""
+        raise NotImplementedError
+
+    def _set_alarm(self, when):
+        """Have the owner call `_ring` at `when`, in place of any earlier request."""
+        raise NotImplementedError
+
+    def _bind(self):
+        """`submit` was called outside `self.loop`: adopt the running loop, or raise."""
+        raise NotImplementedError
+
+    def _refuse(self):
+        """`submit` was called when closed or by the function itself: raise."""
+        raise NotImplementedError
+
+    def _emptied(self):
+        """Nothing is left, while closing."""
+        raise NotImplementedError
+
+    # What callers do.
+
+    def __call__(self, item, key=UNSET, timeout=UNSET):
+        return self.submit(item, key, timeout)
+
+    cpdef Call submit(self, item, key=UNSET, timeout=UNSET):
+        cdef Call call = Call.__new__(Call)
+        cdef double expires = NEVER
+        if _get_running_loop() is not self.loop:
+            self._bind()
+        if not self.is_open or (self.runners and current_task() in self.runners):
+            self._refuse()
+        if key is UNSET:
+            key = None if self.key_of is None else self.key_of(item)
+        call.owner = self
+        call.loop = self.loop
+        call.item = item
+        call.key = key
+        call.size = 1 if self.size_of is None else self.measure(item)
+        call.arrived = self.now()
+        if timeout is UNSET:
+            timeout = self.timeout
+        if timeout is not None:
+            expires = call.arrived + check_timeout(timeout)
+        if self.capacity is None or self.has_room(call.size):
+            self.enqueue(call)
+        else:
+            self.stand_in_line(call)
+        self.submitted += 1
+        if timeout is not None:
+            self.add_deadline(call, expires)
+        if self.participants:
+            self.note_participant(call)
+        return call
+
+    cpdef void _withdraw(self, Call call):
+        """Forget a call whose caller has given up; its place in the queue becomes free."""
+        if call.place == RUNNING:
+            self.abandoned += 1
+        else:
+            self.cancelled += 1
+        self.release(call)
+
+    # What the owner does.
+
+    cpdef Batch _take(self):
+        """The batch to start now; None if nothing is due or enough is executing already."""
+        cdef Batch batch
+        cdef Lane lane
+        cdef Call call
+        cdef Py_ssize_t size
+        cdef double now = self.now()
+        self.turn_asked = False
+        if self.executing_batches >= self.max_concurrent_batches:
+            return None
+        if self.deadlines and <double>self.deadlines[0][0] <= now:
+            self.expire(now)
+        lane = self.next_lane()
+        if lane is None:
+            return None
+        batch = Batch.__new__(Batch)
+        if lane.size >= self.max_batch:
+            batch.reason = "full"
+        elif self.is_closing:
+            batch.reason = "closing"
+        elif self.window == 0 or self.everyone_waits():
+            batch.reason = "idle"
+        elif <double>lane.entry[0] <= now:
+            batch.reason = "window"
+        else:
+            self.wake_at(lane.entry[0])
+            return None
+        size = lane.size
+        batch.key = lane.key
+        batch.started = now
+        batch.calls = lane.take(self.max_batch)
+        batch.size = size - lane.size
+        for call in batch.calls:
+            call.place = RUNNING
+            self.queue_wait.add(now - call.arrived)
+        self.queued -= len(batch.calls)
+        self.queued_size -= batch.size
+        self.executing += len(batch.calls)
+        self.executing_batches += 1
+        if lane.live:
+            if lane.size < self.max_batch:
+                lane.full_since = NEVER
+            if self.fair:
+                lane.not_before = now
+            self.file(lane)
+        else:
+            self.close_lane(lane)
+        self.admit()
+        return batch
+
+    cpdef _finish(self, Batch batch, list outcomes):
+        """Settle an executed batch, one outcome to a call; an exception fails its call.
+
+        The callbacks of the calls are left to the owner, see `wake`.
+        """
+        cdef Call call
+        cdef Py_ssize_t i
+        for i in range(len(batch.calls)):
+            call = batch.calls[i]
+            if call.place != RUNNING:
+                continue
+            self.release(call)
+            outcome = outcomes[i]
+            if isinstance(outcome, BaseException):
+                self.failed += 1
+                call.fail(personal(outcome))
+            else:
+                self.succeeded += 1
+                call.succeed(outcome)
+        self.executing_batches -= 1
+        if self.queued:
+            self.ask_for_turn()
+        self.notice_empty()
+
+    cpdef _ring(self):
+        """The alarm has gone off: fail the calls that are past their deadline, start what is due."""
+        self.alarm_at = NEVER
+        self.expire(self.now())
+        if self.deadlines:
+            self.wake_at(self.deadlines[0][0])
+        self._turn()
+
+    cpdef list _waiting_calls(self):
+        """Every call that has not started, in order of arrival within its key."""
+        cdef Lane lane
+        cdef Call call
+        lanes = [*self.lanes.values(), self.line]
+        return [call for lane in lanes for call in lane.calls[lane.first :] if call.place != NOWHERE]
+
+    cpdef _drop(self, list calls, str message):
+        """Fail calls that are not done yet with BatcherClosed."""
+        cdef Call call
+        for call in calls:
+            if call.place != NOWHERE:
+                self.closed += 1
+                self.release(call)
+                call.fail(BatcherClosed(message))
+                call.schedule_callbacks()
+
+    @property
+    def waiting(self):
+        return self.line.live
+
+    cpdef void _close(self):
+        """Accept nothing more; what waits is started without delay."""
+        self.is_open = False
+        self.is_closing = True
+        if self.is_empty():
+            self._emptied()
+        else:
+            self.ask_for_turn()
+
+    cpdef bint is_empty(self):
+        return not (self.queued or self.line.live or self.executing_batches)
+
+    # Queueing.
+
+    cdef double now(self):
+        return monotonic() if self.clock is None else self.clock()
+
+    cdef Py_ssize_t measure(self, item) except -1:
+        size = self.size_of(item)
+        if not 1 <= size <= self.max_batch:
+            raise ValueError(
+                f"size_of: an item of size {size}, expected 1 to max_batch={self.max_batch}; "
+                "split the item or raise max_batch"
+            )
+        return size
+
+    cdef bint has_room(self, Py_ssize_t size):
+        return self.line.live == 0 and self.queued_size + size <= <Py_ssize_t>self.capacity
+
+    cdef void stand_in_line(self, Call call):
+        if self.refuse_when_full:
+            self.refused += 1
+            raise QueueFull(
+                f"max_queue={self.capacity}: the queue is full; try again later, raise max_queue, "
+                "or let callers wait"
+            )
+        hash(call.key)
+        self.line.append(call, LINE)
+
+    cdef void enqueue(self, Call call):
+        cdef Lane lane = self.lanes.get(call.key)
+        cdef bint is_new = lane is None
+        if is_new:
+            lane = Lane.__new__(Lane, call.key)
+            self.lanes[call.key] = lane
+        lane.append(call, LANE)
+        self.queued += 1
+        self.queued_size += call.size
+        if lane.size >= self.max_batch and lane.full_since == NEVER:
+            lane.full_since = self.now()
+            is_new = True
+        if is_new:
+            self.file(lane)
+        if self.window == 0 or self.is_closing or lane.size >= self.max_batch:
+            self.ask_for_turn()
+        elif is_new:
+            self.wake_at(lane.entry[0])
+
+    cdef void admit(self):
+        """Let those who stand in line into the queue, as far as there is room."""
+        while self.line.live and (
+            self.queued_size + self.line.head().size <= <Py_ssize_t>self.capacity
+        ):
+            self.enqueue(self.line.pop())
+
+    cdef void release(self, Call call):
+        """Take a call out of wherever it is."""
+        cdef Lane lane
+        cdef Place place = call.place
+        call.place = NOWHERE
+        call.item = None
+        if call.participant is not None:
+            (<Participant>call.participant).goes_on()
+            call.participant = None
+        if place == RUNNING:
+            self.executing -= 1
+        elif place == LINE:
+            self.line.withdraw(call)
+            self.admit()
+        else:
+            lane = self.lanes[call.key]
+            lane.withdraw(call)
+            self.queued -= 1
+            self.queued_size -= call.size
+            if lane.size < self.max_batch:
+                lane.full_since = NEVER
+            if lane.live == 0:
+                self.close_lane(lane)
+            self.admit()
+        call.owner = None
+        self.notice_empty()
+
+    # When the next batch may start.
+
+    cdef double due(self, Lane lane):
+        return max(lane.not_before, min(lane.head().arrived + self.window, lane.full_since))
+
+    cdef void file(self, Lane lane):
+        self.serial += 1
+        lane.entry = (self.due(lane), self.serial, lane)
+        heappush(self.agenda, lane.entry)
+        if len(self.agenda) > 2 * len(self.lanes) + 64:
+            self.agenda = [lane.entry for lane in self.lanes.values()]
+            heapify(self.agenda)
+
+    cdef void close_lane(self, Lane lane):
+        lane.entry = None
+        del self.lanes[lane.key]
+
+    cdef Lane next_lane(self):
+        """The lane that is due first, with a valid entry on top of the agenda."""
+        cdef Lane lane
+        while self.agenda:
+            entry = self.agenda[0]
+            lane = entry[2]
+            if lane.entry is entry and self.due(lane) <= <double>entry[0]:
+                return lane
+            heappop(self.agenda)
+            if lane.entry is entry:
+                self.file(lane)
+        return None
+
+    cdef bint everyone_waits(self):
+        return 0 < self.participants == self.participants_waiting
+
+    cdef void note_participant(self, Call call):
+        cdef Participant participant = participation.get()
+        while participant is not None and (
+            participant.core is not self or not participant.active
+        ):
+            participant = participant.outer
+        if participant is not None:
+            call.participant = participant
+            participant.waits()
+        if self.everyone_waits():
+            self.ask_for_turn()
+
+    cdef void add_deadline(self, Call call, double expires):
+        self.serial += 1
+        heappush(self.deadlines, (expires, self.serial, call))
+        if len(self.deadlines) > 2 * (self.queued + self.line.live + self.executing) + 64:
+            self.deadlines = [entry for entry in self.deadlines if (<Call>entry[2]).place != NOWHERE]
+            heapify(self.deadlines)
+        self.wake_at(expires)
+
+    cdef void expire(self, double now):
+        cdef Call call
+        while self.deadlines and <double>self.deadlines[0][0] <= now:
+            expires, _, call = heappop(self.deadlines)
+            if call.place != NOWHERE:
+                self.timed_out += 1
+                self.release(call)
+                call.fail(TimeoutError(f"no result within {expires - call.arrived:.6g} s"))
+                call.schedule_callbacks()
+
+    cdef void ask_for_turn(self):
+        if not self.turn_asked and self.executing_batches < self.max_concurrent_batches:
+            self.turn_asked = True
+            self.loop.call_soon(self._turn, context=self.context)
+
+    cdef void wake_at(self, double when):
+        if when < self.alarm_at:
+            self.alarm_at = when
+            self._set_alarm(when)
+
+    cdef void notice_empty(self):
+        if self.is_closing and self.is_empty():
+            self._emptied()

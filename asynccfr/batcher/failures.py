@@ -1,0 +1,62 @@
+"""What a caller is told when the batch function fails or breaks its contract."""
+
+import copy
+from collections.abc import Mapping, Set
+from typing import Any
+
+from asynccfr.errors import BatcherError
+
+
+def personal(error: BaseException) -> Exception:
+    """An exception object for one caller, with the original as its cause.
+
+    It has the original's type wherever a faithful copy can be made; otherwise, and for exceptions
+    that would stop a task or the loop rather than be handled (CancelledError, KeyboardInterrupt,
+    SystemExit) or that a future cannot hold (StopIteration), it is a BatcherError.
+    """
+    twin: Exception | None = None
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        twin = faithful_copy(error)
+    if twin is None:
+        twin = BatcherError(f"the batch function raised {error!r}; see the cause")
+    twin.__cause__ = error
+    return twin
+
+
+def faithful_copy(error: Exception) -> Exception | None:
+    for make in (copy.copy, copy_without_init):
+        try:
+            twin = make(error)
+            if type(twin) is type(error) and twin is not error and str(twin) == str(error):
+                return twin
+        except Exception:
+            continue
+    return None
+
+
+def copy_without_init(error: Exception) -> Exception:
+    kind = type(error)
+    twin = kind.__new__(kind, *error.args)
+    twin.__dict__.update(error.__dict__)
+    return twin
+
+
+def outcomes_of(results: Any, count: int) -> list[Any]:
+    """The batch function's results as a list of `count`; raises BatcherError if they are not that."""
+    if isinstance(results, list | tuple):
+        outcomes = list(results)
+    elif isinstance(results, str | bytes | Mapping | Set) or not (
+        hasattr(results, "__len__") and hasattr(results, "__getitem__")
+    ):
+        raise BatcherError(
+            f"the batch function returned {type(results).__name__}, expected a sequence of "
+            f"{count} results: a list, a tuple, or an array indexed by its first axis"
+        )
+    else:
+        outcomes = [results[i] for i in range(len(results))]
+    if len(outcomes) != count:
+        raise BatcherError(
+            f"the batch function returned {len(outcomes)} results for {count} items; "
+            "expected one for each, in order"
+        )
+    return outcomes
