@@ -1,6 +1,8 @@
 """What a command line came to, and the type of the fixture that runs one."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -11,3 +13,6 @@ class Result(NamedTuple):
 
 
 Run = Callable[..., Result]
+
+# For processes that start elsewhere: asynccfr need not be installed.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}

@@ -7,12 +7,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 import fake_training
 from command_line import Result, Run
 
+from asynccfr import plots
 from asynccfr.cli import main
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command line in this process, with `fake_training` in place of the real trainer."""
+    """Run a command line in this process, with `fake_training` for a trainer and no plots."""
+    monkeypatch.setattr(plots, "plot_learning_curves", lambda reports, path: None)
     monkeypatch.setitem(sys.modules, "asynccfr.training", fake_training)
 
     def run(*arguments: str | Path) -> Result:

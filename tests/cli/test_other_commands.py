@@ -3,7 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import Run
+from command_line import ENVIRONMENT, Run
 
 from asynccfr.cli import COMMANDS
 from asynccfr.config_files import dump, load
@@ -32,7 +32,9 @@ def test_help_does_not_wait_for_torch(arguments: list[str]) -> None:
         "import sys; from asynccfr.cli import main; status = main(sys.argv[1:]);"
         "sys.exit(status or 3 * ('torch' in sys.modules or 'matplotlib' in sys.modules))"
     )
-    child = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True)
+    child = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, env=ENVIRONMENT
+    )
     assert child.returncode == 0, child.stderr
 
 
@@ -64,5 +66,5 @@ def test_the_configurations_that_come_along_are_good(run: Run, path: Path) -> No
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
     command = f"{sys.executable} -m asynccfr config --explain | head -1"
-    child = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    child = subprocess.run(command, shell=True, capture_output=True, text=True, env=ENVIRONMENT)
     assert (child.stdout.count("\n"), child.stderr) == (1, "")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import fake_training
 import pytest
+from command_line import ENVIRONMENT
 
 from asynccfr.runs import RunFolder
 
@@ -23,7 +24,7 @@ def lingering(kuhn: Path) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={"PYTHONPATH": str(Path(__file__).parents[2])},
+        env=ENVIRONMENT,
     )
     with child:
         try:

@@ -1,3 +1,4 @@
+import io
 import re
 from pathlib import Path
 
@@ -7,12 +8,17 @@ from command_line import Run
 from rich.console import Console
 from run_samples import make_report, match_against
 
+from asynccfr import plots
 from asynccfr.cli import progress
 from asynccfr.config_files import load
+from asynccfr.plots import plot_learning_curves
 from asynccfr.runs import RunFolder
 
 
-def test_a_run_ends_with_all_that_one_needs(run: Run, kuhn: Path) -> None:
+def test_a_run_ends_with_all_that_one_needs(
+    run: Run, kuhn: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plots, "plot_learning_curves", plot_learning_curves)
     result = run("train", kuhn, "--out", "a b")
     assert (result.status, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
@@ -79,7 +85,7 @@ def test_a_diverged_run_can_be_continued(run: Run, kuhn: Path) -> None:
 
 @pytest.fixture
 def console() -> Console:
-    return Console(force_terminal=True, width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    return Console(force_terminal=True, width=100, record=True, file=io.StringIO())
 
 
 def test_a_terminal_shows_the_phase(console: Console) -> None:
@@ -106,7 +112,7 @@ def test_a_long_phase_gives_a_sign_of_life_in_plain_text(
     clock = 0.0
     monkeypatch.setattr("time.monotonic", lambda: clock)
     with progress.make_display(Console(force_terminal=False), 0, 10) as display:
-        for clock in range(100):  # noqa: B007
+        for clock in range(100):
             display.phase("traverse", clock, 100)
     assert capsys.readouterr().out.split("\n") == [
         "  traverse 30/100",
