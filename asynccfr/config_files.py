@@ -87,7 +87,7 @@ def read(path: Path) -> Raw:
     if raw is None:
         raise ConfigError(f"{path}: the file is empty; write at least `game: <name>`")
     if not isinstance(raw, dict):
-        raise ConfigError(f"{path}: expected fields such as `game: kuhn`, got {_shown(raw)}")
+        raise ConfigError(f"{path}: expected fields such as `game: kuhn_poker`, got {_shown(raw)}")
     return raw
 
 

@@ -53,6 +53,9 @@ class RunFolder:
         self._events: EventWriter | None = None
         self._locked = False
 
+    def __str__(self) -> str:
+        return str(self.path)
+
     @classmethod
     def create(cls, path: str | Path, config: TrainConfig) -> Self:
         """A new run in a folder that does not exist yet or is empty. Raises RunError otherwise."""

@@ -1,0 +1,153 @@
+import io
+import re
+from pathlib import Path
+
+import fake_training
+import pytest
+from command_line import Run
+from rich.console import Console
+from run_samples import make_report, match_against
+
+from asynccfr import plots
+from asynccfr.cli import progress
+from asynccfr.config_files import load
+from asynccfr.plots import plot_learning_curves
+from asynccfr.runs import RunFolder
+
+
+def test_a_run_ends_with_all_that_one_needs(
+    run: Run, kuhn: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plots, "plot_learning_curves", plot_learning_curves)
+    result = run("train", kuhn, "--out", "a b")
+    assert (result.status, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "training on kuhn_poker in a b"
+    assert [line.split()[1] for line in lines if line.startswith("iteration")] == [
+        "1/4",
+        "2/4",
+        "3/4",
+        "4/4",
+    ]
+    assert "+0.25 [+0.12, +0.38]" in result.stdout
+    assert "[bold]cautious" in result.stdout
+    assert "asynccfr play 'a b/agent.safetensors'" in lines[-3]
+    assert "asynccfr train --resume 'a b' --set solver.iterations=8" in lines[-1]
+    for name in ("plots/learning_curves.png", "agent.safetensors", "metrics.jsonl", "config.yaml"):
+        assert Path("a b", name).stat().st_size
+
+
+def test_a_run_is_named_after_its_configuration(run: Run, kuhn: Path) -> None:
+    assert run("train", kuhn).status == 0
+    (folder,) = Path("runs").iterdir()
+    assert re.fullmatch(r"kuhn-\d{8}-\d{6}", folder.name)
+
+
+def test_overrides_are_kept_with_the_run(run: Run, kuhn: Path) -> None:
+    run("train", kuhn, "--out", "a", "--set", "solver.iterations=2", "--set", "run={}")
+    folder = RunFolder.open("a")
+    assert folder.config == load(kuhn, ["solver.iterations=2"])
+    assert len(folder.reports()) == 2
+
+
+def test_more_iterations_continue_a_run(run: Run, kuhn: Path) -> None:
+    run("train", kuhn, "--out", "a")
+    result = run("train", "--resume", "a", "--set", "solver.iterations=6")
+    assert result.status == 0
+    assert re.findall(r"^iteration (\d)/6", result.stdout, re.MULTILINE) == ["5", "6"]
+    folder = RunFolder.open("a")
+    assert folder.config.solver.iterations == 6
+    assert [report.iteration for report in folder.reports()] == [1, 2, 3, 4, 5, 6]
+
+
+def test_resume_may_start_a_run_too(run: Run, kuhn: Path) -> None:
+    for iterations in (2, 4):
+        arguments = ("--out", "a", "--resume", "--set", f"solver.iterations={iterations}")
+        assert run("train", kuhn, *arguments).status == 0
+    assert [report.iteration for report in RunFolder.open("a").reports()] == [1, 2, 3, 4]
+
+
+def test_resuming_a_finished_run_shows_it_again(run: Run, kuhn: Path) -> None:
+    first = run("train", kuhn, "--out", "a")
+    again = run("train", "--resume", "a")
+    assert again.status == 0
+    table = first.stdout[first.stdout.index("Evaluation") :]
+    assert again.stdout.endswith(table)
+    assert "iteration 4/4" not in again.stdout
+
+
+def test_a_diverged_run_can_be_continued(run: Run, kuhn: Path) -> None:
+    arguments = ("train", kuhn, "--out", "a", "--set", f"seed={fake_training.DIVERGE}")
+    assert run(*arguments).status == 1
+    assert [report.iteration for report in RunFolder.open("a").reports()] == [1, 2]
+    assert run(*arguments, "--resume", "--set", "solver.iterations=2").status == 0
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(force_terminal=True, width=100, record=True, file=io.StringIO())
+
+
+def test_a_terminal_shows_the_phase(console: Console) -> None:
+    with progress.make_display(console, 2, 10) as display:
+        assert isinstance(display, progress.LiveDisplay)
+        display.phase("fit_advantage", 3, 10)
+        shown = console.render_lines(display.progress.get_renderable())
+        display.report(make_report(3))
+        after = console.render_lines(display.progress.get_renderable())
+    assert "fit advantage" in text(shown)
+    assert "2/10" in text(shown)
+    assert "3/10" in text(after)
+    assert "left" in text(after)
+    assert "iteration 3/10" in console.export_text()
+
+
+def text(lines: list) -> str:
+    return "\n".join("".join(segment.text for segment in line) for line in lines)
+
+
+def test_a_long_phase_gives_a_sign_of_life_in_plain_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: clock)
+    with progress.make_display(Console(force_terminal=False), 0, 10) as display:
+        for clock in range(100):
+            display.phase("traverse", clock, 100)
+    assert capsys.readouterr().out.split("\n") == [
+        "  traverse 30/100",
+        "  traverse 60/100",
+        "  traverse 90/100",
+        "",
+    ]
+
+
+def test_time_left_is_that_of_the_latest_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: clock)
+    left = progress.TimeLeft()
+    for iteration in range(1, 4):
+        clock += 5
+        seconds = left.after(make_report(iteration))
+    assert seconds == 5 * 7
+
+
+def test_a_match_in_one_line() -> None:
+    assert progress.match_line(match_against("random")) == (
+        "against random: score +0.25 ± 0.12, won 60.0% (95%: 50.0% to 70.0%) of 100 games"
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "0"), (950.4, "950"), (12_345, "12.3k"), (4.56e6, "4.56M"), (2e9, "2G")],
+)
+def test_quantities(count: float, shown: str) -> None:
+    assert progress.quantity(count) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0, "0 s"), (89, "89 s"), (600, "10 min"), (12_000, "3 h 20 min")]
+)
+def test_durations(seconds: float, shown: str) -> None:
+    assert progress.duration(seconds) == shown
