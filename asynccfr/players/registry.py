@@ -44,25 +44,34 @@ def make_player(spec: str, game: Game) -> Player:
     makers = {**BOTS[EVERY_GAME], **BOTS.get(game.name, {})}
     if spec in makers:
         return makers[spec](game)
-    if is_saved_agent(spec, game):
+    if is_saved_agent(spec):
         return load_agent(spec, game)
     names = list(makers)
     raise PlayerError(
-        f"unknown player {spec!r}{nearest(spec, names)} (expected one of {', '.join(names)} for "
-        f"{game.name}, an agent's file, or the folder of a run)"
+        f"unknown player {spec!r}{nearest(spec, names)} (expected a bot of {game.name}: "
+        f"{', '.join(names)}; or an agent's file, or the folder of a run)"
     )
 
 
-def is_saved_agent(spec: str, game: Game | None = None) -> bool:
-    """Whether a player's name is the path of an agent rather than the name of a bot."""
-    names = players_for(game) if game else [name for bots in BOTS.values() for name in bots]
-    return spec not in names and Path(spec).exists()
+def is_saved_agent(spec: str) -> bool:
+    """Whether a player's name is the path of an agent; `./bold` is, where `bold` is a bot."""
+    return Path(spec).exists() and not any(spec in bots for bots in BOTS.values())
 
 
 def agent_file(spec: str) -> Path:
     """The file of a saved agent: the path itself, or the one in the folder of a run."""
     path = Path(spec)
     return path / AGENT_FILE if path.is_dir() else path
+
+
+def game_of_agents(specs: Sequence[str]) -> Game | None:
+    """The game of the first saved agent among some players; None if all are bots."""
+    saved = next(filter(is_saved_agent, specs), None)
+    if saved is None:
+        return None
+    from asynccfr.agents import Agent
+
+    return Agent.load(agent_file(saved)).game
 
 
 def load_agent(spec: str, game: Game) -> Player:
