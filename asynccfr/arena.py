@@ -13,7 +13,7 @@ import asyncio
 import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import combinations, product
+from itertools import product
 from typing import Annotated, Literal
 
 import numpy as np
@@ -73,20 +73,21 @@ async def play_match(
     return match.report()
 
 
-async def play_matrix(
+async def play_matches(
     game: Game,
-    players: Sequence[Player],
+    pairs: Sequence[tuple[Player, Player]],
     plan: MatchPlan = MatchPlan(),  # noqa: B008 (frozen)
-    on_match: Callable[[MatchReport], None] = lambda report: None,
+    on_game: Callable[[int], None] = lambda played: None,
 ) -> list[MatchReport]:
-    """Every player against every later one, all on the same deals.
-
-    `on_match` is told each result as it comes.
-    """
-    reports = []
-    for a, b in combinations(players, 2):
-        reports.append(await play_match(game, a, b, plan))
-        on_match(reports[-1])
+    """One match for each pair, all on the same deals; `on_game` counts the games of all."""
+    reports: list[MatchReport] = []
+    for a, b in pairs:
+        before = 2 * plan.deals * len(reports)
+        reports.append(
+            await play_match(
+                game, a, b, plan, lambda played, before=before: on_game(before + played)
+            )
+        )
     return reports
 
 

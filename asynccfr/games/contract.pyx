@@ -211,6 +211,10 @@ cdef class State:
         """
         raise NotImplementedError
 
+    def information_state_string(self, int player):
+        """What the player has seen and done, for people to read: the key, unless a game says more."""
+        return self.information_state_key(player).decode("ascii", "backslashreplace")
+
     def action_to_string(self, int action):
         """A readable name of an action, or of an outcome at a chance node."""
         raise NotImplementedError

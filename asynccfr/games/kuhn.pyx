@@ -135,7 +135,17 @@ cdef class KuhnState(State):
     def action_to_string(self, int action):
         return f"deal {CARD_NAMES[action]}" if self.is_chance else MOVE_NAMES[action]
 
+    def information_state_string(self, int player):
+        self.check_player(player)
+        return self.described([player])
+
     def __str__(self):
-        cards = [CARD_NAMES[self.history[i]] for i in range(min(self.length, DEALS))]
+        return self.described([0, 1])
+
+    cdef str described(self, list shown):
+        cards = [
+            CARD_NAMES[self.history[i]] if i in shown else "?"
+            for i in range(min(self.length, DEALS))
+        ]
         moves = [MOVE_NAMES[self.history[i]] for i in range(DEALS, self.length)]
         return f"cards: {' '.join(cards) or '-'}; moves: {' '.join(moves) or '-'}"

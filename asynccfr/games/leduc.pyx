@@ -217,8 +217,18 @@ cdef class LeducState(State):
     def action_to_string(self, int action):
         return f"deal {CARD_NAMES[action]}" if self.is_chance else MOVE_NAMES[action]
 
+    def information_state_string(self, int player):
+        self.check_player(player)
+        return self.described([player, PUBLIC])
+
     def __str__(self):
-        cards = [CARD_NAMES[card] if card != NO_CARD else "-" for card in self.table().cards]
+        return self.described([0, 1, PUBLIC])
+
+    cdef str described(self, list shown):
+        cards = [
+            "-" if card == NO_CARD else CARD_NAMES[card] if place in shown else "?"
+            for place, card in enumerate(self.table().cards)
+        ]
         moves = [
             "/" if self.tables[i].player == CHANCE_PLAYER else MOVE_NAMES[self.history[i]]
             for i in range(PUBLIC, self.length)

@@ -261,6 +261,9 @@ cdef class LostCitiesState(State):
             turn ^= ends_turn(self.rules, step)
         return bytes(key)
 
+    def information_state_string(self, int player):
+        return str(self.view(player))
+
     def action_to_string(self, int action):
         if self.current_player == CHANCE_PLAYER:
             return str(as_card(action))

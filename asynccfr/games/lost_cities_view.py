@@ -1,5 +1,6 @@
 """What one player of Lost Cities may know, as plain records: for bots, terminals and statistics."""
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 WAGER = 0
@@ -67,3 +68,40 @@ class View(NamedTuple):
     pile_draws_left: int
     legal_actions: tuple[int, ...]
     moves: tuple[Move, ...]
+
+    def __str__(self) -> str:
+        """The table, a line for each colour: wagers are `w`, the top of a pile is its last card."""
+        rows = [("", "opponent", "pile", "you", "hand")]
+        for color, pile in enumerate(self.piles):
+            rows.append(
+                (
+                    COLORS[color],
+                    _expedition(self.opponent_expeditions[color], self.opponent_scores[color]),
+                    _ranks(pile) + (" (just discarded)" if color == self.forbidden else ""),
+                    _expedition(self.own_expeditions[color], self.own_scores[color]),
+                    _ranks(card.rank for card in self.hand if card.color == color),
+                )
+            )
+        points = str(sum(self.opponent_scores)), "", str(sum(self.own_scores)), ""
+        rows.append(("points", *points))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        taken = ", ".join(map(str, self.opponent_known)) or "none"
+        return "\n".join(
+            [
+                *lines,
+                f"deck: {self.deck_size} cards; draws from piles left: {self.pile_draws_left}",
+                f"cards that the opponent took from piles and still holds: {taken}",
+            ]
+        )
+
+
+def _ranks(ranks: Iterable[int]) -> str:
+    return " ".join("w" if rank == WAGER else str(rank) for rank in ranks) or "-"
+
+
+def _expedition(ranks: tuple[int, ...], score: int) -> str:
+    return f"{_ranks(ranks)} ({score})" if ranks else "-"

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from asynccfr.arena import MatchPlan, play_match, play_matrix
+from asynccfr.arena import MatchPlan, play_match, play_matches
 from asynccfr.errors import GameError
 from asynccfr.games import load_game
 from asynccfr.players import make_player
@@ -172,16 +172,14 @@ async def test_after_a_tie_the_same_player_starts_again(duel):
     assert seats == ([("a", 0), ("b", 1)] * 3 + [("b", 0), ("a", 1)] * 3) * 2
 
 
-async def test_a_matrix_plays_every_pair_once_on_the_same_deals(duel):
-    players = [Constant(name, number) for name, number in [("a", 1), ("b", 4), ("c", 9)]]
-    seen = []
-    reports = await play_matrix(duel, players, MatchPlan(deals=2), seen.append)
-    assert [(report.a, report.b, report.score) for report in reports] == [
-        ("a", "b", -3.0),
-        ("a", "c", -8.0),
-        ("b", "c", -5.0),
-    ]
-    assert seen == reports
+async def test_matches_of_many_pairs_use_the_same_deals_and_count_on():
+    game = DuelGame(luck=20.0)
+    a, b, c = (Constant(name, number) for name, number in [("a", 1), ("b", 4), ("c", 9)])
+    counts = []
+    reports = await play_matches(game, [(a, b), (a, c), (b, c)], MatchPlan(deals=2), counts.append)
+    assert [(report.a, report.b) for report in reports] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [report.score for report in reports] == pytest.approx([-3.0, -8.0, -5.0])
+    assert counts == list(range(1, 13))
 
 
 async def test_every_registered_two_player_game_can_be_played():

@@ -149,7 +149,7 @@ class Forecast:
         return rank * self.rules.factor(column.wagers)
 
 
-CAUTIOUS = Style(hope=1.0, opening=10.0, wagering=8.0, feeding=1.0, greed=7.0)
+CAUTIOUS = Style(hope=1.0, opening=11.0, wagering=6.0, feeding=1.0, greed=1.5)
 BOLD = Style(hope=1.0, opening=-2.0, wagering=2.0, feeding=0.4, greed=4.0)
 
 

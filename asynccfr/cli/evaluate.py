@@ -1,0 +1,122 @@
+"""`asynccfr evaluate`: how strong players are, by mirrored deals with confidence intervals."""
+
+from collections.abc import Sequence
+from itertools import combinations, product
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from asynccfr.arena import MatchPlan, play_matches
+from asynccfr.cli.match_tables import matrix_table, play_table, score_table
+from asynccfr.cli.options import chosen_game, game_option, path_type
+from asynccfr.cli.progress import write
+from asynccfr.event_loop import run
+from asynccfr.games import Game
+from asynccfr.players import Player, players_for, seated
+from asynccfr.reports import MatchReport
+
+
+@click.command("evaluate")
+@click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="AGENT",
+    help="An opponent; repeatable. Default: every bot that knows the game.",
+)
+@click.option(
+    "--deals",
+    type=click.IntRange(2),
+    default=1000,
+    show_default=True,
+    help="Deals of a match; each is played twice, seats swapped.",
+)
+@click.option(
+    "--rounds",
+    type=click.Choice(["1", "3"]),
+    default="1",
+    show_default=True,
+    help="Rounds of a game; their scores add up.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The deals.")
+@game_option
+@click.option("--json", "json_path", type=path_type, metavar="PATH", help="Write the reports too.")
+def command(
+    agents: Sequence[str],
+    against: Sequence[str],
+    deals: int,
+    rounds: str,
+    seed: int,
+    game: str | None,
+    json_path: Path | None,
+) -> None:
+    """Play each AGENT against others and report the scores.
+
+    An AGENT is the folder of a run, the file of an agent, or the name of a bot. One alone meets
+    every bot; several meet each other, or those named by --against.
+
+    \b
+    asynccfr evaluate runs/a                             against every bot
+    asynccfr evaluate runs/a runs/b cautious             all against all
+    asynccfr evaluate runs/a runs/b --against cautious   both against one
+    """
+    plan = MatchPlan(deals=deals, rounds=3 if rounds == "3" else 1, seed=seed)
+    table = chosen_game(game, [*agents, *against])
+    if len(agents) == 1 and not against:
+        against = [name for name in players_for(table) if name != agents[0]]
+    console = Console()
+    reports = run(evaluate(table, agents, against, plan, console))
+    if len(agents) > 2 and not against:
+        console.print(matrix_table(reports))
+    console.print(score_table(reports))
+    console.print(play_table(reports))
+    write(console, reading_aid(plan))
+    if json_path is not None:
+        save(reports, json_path)
+
+
+async def evaluate(
+    game: Game,
+    agents: Sequence[str],
+    against: Sequence[str],
+    plan: MatchPlan,
+    console: Console,
+) -> list[MatchReport]:
+    """Play all the matches, with a progress bar on a terminal."""
+    async with seated([*agents, *against], game) as players:
+        ours, others = players[: len(agents)], players[len(agents) :]
+        pairs: list[tuple[Player, Player]] = list(
+            product(ours, others) if others else combinations(ours, 2)
+        )
+        bars = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+        with Progress(
+            *bars,
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        ) as progress:
+            games = progress.add_task("games", total=2 * plan.deals * len(pairs))
+
+            def show(played: int) -> None:
+                progress.update(games, completed=played)
+
+            return await play_matches(game, pairs, plan, show)
+
+
+def reading_aid(plan: MatchPlan) -> str:
+    game = "game" if plan.rounds == 1 else "match of three rounds"
+    return (
+        f"Score: what the player makes a {game}, the opponent's points deducted; {plan.deals} "
+        "deals, each played from both seats. A difference is real if its interval has no 0 in it."
+    )
+
+
+def save(reports: Sequence[MatchReport], path: Path) -> None:
+    import msgspec
+
+    from asynccfr.runs.durable import replace_file
+
+    replace_file(path, [msgspec.json.format(msgspec.json.encode(reports), indent=2), b"\n"])

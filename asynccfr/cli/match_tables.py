@@ -1,0 +1,83 @@
+"""Match reports as tables, each at most 80 columns wide where names are short."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from asynccfr.reports import MatchReport
+
+
+def score_table(reports: Sequence[MatchReport]) -> Table:
+    """Scores and win rates of each `a` against its `b`, with their 95% intervals."""
+    table = _table("Scores", "player", "against", "score [95%]", "win rate [95%]", "draws")
+    for report in reports:
+        table.add_row(
+            Text(report.a),
+            Text(report.b),
+            f"{report.score:+.3g} \\[{report.score_low:+.3g}, {report.score_high:+.3g}]",
+            f"{report.win_rate:.1%} \\[{report.win_rate_low:.1%}, {report.win_rate_high:.1%}]",
+            f"{report.draws:.1%}",
+            style=_style(report.score_low, report.score_high),
+        )
+    return table
+
+
+def play_table(reports: Sequence[MatchReport]) -> Table:
+    """How the games went: their length and, of Lost Cities, the expeditions."""
+    expeditions = any(report.opened_a is not None for report in reports)
+    columns = ("capped", "colours opened", "points a colour") if expeditions else ()
+    table = _table("Play, a round", "player", "against", "decisions", *columns)
+    for report in reports:
+        row = [f"{report.mean_length:.1f}"]
+        if expeditions:
+            row += [
+                f"{report.capped:.1%}",
+                f"{report.opened_a:.2f} : {report.opened_b:.2f}",
+                f"{_points(report.points_per_colour_a)} : {_points(report.points_per_colour_b)}",
+            ]
+        table.add_row(Text(report.a), Text(report.b), *row)
+    return table
+
+
+def matrix_table(reports: Sequence[MatchReport]) -> Table:
+    """The score of each row's player against each column's; the best mean comes first."""
+    cells: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
+    for report in reports:
+        half = (report.score_high - report.score_low) / 2
+        cells[report.a][report.b] = report.score, half
+        cells[report.b][report.a] = -report.score, half
+    means = {name: sum(s for s, _ in row.values()) / len(row) for name, row in cells.items()}
+    order = sorted(means, key=lambda name: -means[name])
+    table = _table("Score of the row against the column, ± 95%", "", *order, "mean")
+    for name in order:
+        row = cells[name]
+        table.add_row(
+            Text(name),
+            *(_cell(*row[other]) if other in row else "" for other in order),
+            f"{means[name]:+.3g}",
+        )
+    return table
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    for column in columns:
+        named = column in ("", "player", "against")
+        table.add_column(Text(column), justify="left" if named else "right", no_wrap=not named)
+    return table
+
+
+def _cell(score: float, half: float) -> Text:
+    return Text(f"{score:+.3g} ±{half:.2g}", style=_style(score - half, score + half))
+
+
+def _style(low: float, high: float) -> str:
+    """Green where a difference is surely for the player, red where surely against."""
+    return "green" if low > 0 else "red" if high < 0 else ""
+
+
+def _points(points: float | None) -> str:
+    return "-" if points is None else f"{points:+.1f}"
