@@ -65,17 +65,18 @@ def fit_advantage(
     matching is blind to it. Start from a new network or go on with the last one.
     Raises ValueError for an empty reservoir, TrainingDiverged for a loss that is not finite.
     """
-    columns, weights = _weighted(reservoir)
+    name = options.setdefault("name", "advantage network")
+    columns, weights = _weighted(reservoir, name)
     weight = float(np.mean(weights * np.count_nonzero(columns["actions"] >= 0, axis=1)))
     squares = np.einsum("n,nk,nk->", weights, columns["values"], columns["values"]) / len(weights)
     scale = math.sqrt(squares / weight) or 1.0
     network.rescale(scale)
 
     def loss(outputs: Tensor, batch: Batch) -> Tensor:
-        errors = (outputs - batch.targets / scale).square() * batch.mask
+        errors = (outputs - batch.values / scale).square() * batch.legal
         return (errors.sum(dim=1) * batch.weights * batch.iterations).mean() / weight
 
-    return _fit(network, reservoir, config, rng, loss, **{"name": "advantage network"} | options)
+    return _fit(network, reservoir, config, rng, loss, **options)
 
 
 def fit_average_strategy(
@@ -86,21 +87,30 @@ def fit_average_strategy(
     It has the minimiser of the paper's squared error, and still learns where a softmax saturates.
     Raises as `fit_advantage`.
     """
-    _, weights = _weighted(reservoir)
+    name = options.setdefault("name", "average-strategy network")
+    _, weights = _weighted(reservoir, name)
     weight = float(np.mean(weights))
 
     def loss(logits: Tensor, batch: Batch) -> Tensor:
-        errors = -(batch.targets * masked_log_softmax(logits, batch.mask)).sum(dim=1)
+        errors = -(batch.values * masked_log_softmax(logits, batch.legal)).sum(dim=1)
         return (errors * batch.weights * batch.iterations).mean() / weight
 
-    return _fit(network, reservoir, config, rng, loss, **{"name": "average strategy"} | options)
+    return _fit(network, reservoir, config, rng, loss, **options)
 
 
-def _weighted(reservoir: Reservoir) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.float64]]:
+def _weighted(
+    reservoir: Reservoir, name: str
+) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.float64]]:
     """The columns of a reservoir and the weight of every sample in linear CFR."""
     if not len(reservoir):
-        raise ValueError("the reservoir is empty: add samples before fitting a network to it")
+        raise ValueError(f"{name}: the reservoir is empty; add samples before fitting to it")
     columns = reservoir.columns()
+    for field in ("values", "weights"):
+        if not np.isfinite(columns[field]).all():
+            raise TrainingDiverged(
+                f"{name}: the reservoir holds {field} that are NaN or infinite, expected finite "
+                "numbers; look at the game's returns"
+            )
     return columns, columns["weights"] * columns["iterations"].astype(np.float64)
 
 
@@ -128,7 +138,7 @@ def _fit(
         batch = reservoir.batch(draws, config.batch, device)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             outputs = network(batch.features)
-        value = loss(outputs.float(), batch)
+        value = loss(outputs.float().gather(1, batch.actions), batch)
         adam.zero_grad()
         value.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(parameters, config.max_gradient_norm)
@@ -142,7 +152,7 @@ def _fit(
                 raise TrainingDiverged(
                     f"{name}: the loss is {mean} after {step} steps; expected a finite number: "
                     f"lower learning_rate ({config.learning_rate:g}) or max_gradient_norm "
-                    f"({config.max_gradient_norm:g}), or look for NaN in the game's returns"
+                    f"({config.max_gradient_norm:g})"
                 )
             if on_step is not None:
                 on_step(step, mean)
