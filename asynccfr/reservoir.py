@@ -134,16 +134,21 @@ class Reservoir:
         if not self.seen:
             raise ValueError("the reservoir is empty: add samples before training on them")
         rows = rng.integers(len(self), size=size)
+        # Widened by numpy: so small a task would only wait for torch's other threads.
         features, actions, values, weights, iterations = (
-            torch.from_numpy(column.take(rows, axis=0)).to(device)
-            for column in self._columns.values()
+            column.take(rows, axis=0) for column in self._columns.values()
         )
-        features = features.to(torch.float32)
         if self.quantum:
-            features *= self.quantum
-        legal = actions >= 0
-        actions = actions.to(torch.int64).clamp_(min=0)
-        return Batch(features, actions, legal, values, weights, iterations.to(torch.float32))
+            features = np.multiply(features, np.float32(self.quantum), dtype=np.float32)
+        fields = (
+            features,
+            actions.clip(min=0).astype(np.int64),
+            actions >= 0,
+            values,
+            weights,
+            iterations.astype(np.float32),
+        )
+        return Batch(*(torch.from_numpy(field).to(device) for field in fields))
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """What `restore` needs: views of the columns, not copies, and the count of samples seen."""
