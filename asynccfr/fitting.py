@@ -9,6 +9,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from statistics import fmean
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor
 
 from asynccfr.config import Fit
-from asynccfr.errors import TrainingDiverged
+from asynccfr.errors import ConfigError, TrainingDiverged
 from asynccfr.networks import MLP, masked_log_softmax
 from asynccfr.reports import FitReport
 from asynccfr.reservoir import Batch, Reservoir
@@ -25,6 +26,11 @@ from asynccfr.seeding import Rng
 
 # Steps between looks at the loss: a look waits for the device.
 STEPS_PER_CHECK = 20
+
+Columns = dict[str, npt.NDArray[Any]]
+Weights = npt.NDArray[np.float64]
+Loss = Callable[[Tensor, Batch], Tensor]
+"""Of the outputs for the legal actions [n, K] and their batch: a scalar."""
 
 
 class Options(TypedDict, total=False):
@@ -49,47 +55,59 @@ def fit_advantage(
 ) -> FitReport:
     """Fit a network in place to the weighted mean of the sampled regrets: squared error.
 
-    Targets are divided by their weighted root mean square, which becomes `network.scale`; regret
-    matching is blind to it. Start from a new network or go on with the last one.
-    Raises ValueError for an empty reservoir, TrainingDiverged for a loss that is not finite.
+    Targets are divided by their weighted root mean square, which becomes `network.scale`: regret
+    matching is blind to it, and a loss of 1.0 is that of predicting 0. Give it a new network, or
+    the last one for a warm start.
+    Raises ConfigError for an empty reservoir, TrainingDiverged for a loss that is not finite.
     """
-    columns, weights = _weighted(reservoir)
-    weight = float(np.mean(weights * np.count_nonzero(columns["actions"] >= 0, axis=1)))
-    squares = np.einsum("n,nk,nk->", weights, columns["values"], columns["values"]) / len(weights)
-    scale = math.sqrt(squares / weight) or 1.0
-    network.rescale(scale)
-
-    def loss(outputs: Tensor, batch: Batch) -> Tensor:
-        errors = (outputs - batch.targets / scale).square() * batch.mask
-        return (errors.sum(dim=1) * batch.weights * batch.iterations).mean() / weight
-
-    return _fit(network, reservoir, config, rng, loss, **{"name": "advantage network"} | options)
+    options.setdefault("name", "advantage network")
+    return _fit(network, reservoir, config, rng, _squared_error, **options)
 
 
 def fit_average_strategy(
     network: MLP, reservoir: Reservoir, config: Fit, rng: Rng, **options: Unpack[Options]
 ) -> FitReport:
-    """Fit a network in place to the weighted mean of the sampled strategies: cross-entropy.
+    """Fit a network in place to the weighted mean of the sampled strategies: cross-entropy (nats).
 
     It has the minimiser of the paper's squared error, and still learns where a softmax saturates.
     Raises as `fit_advantage`.
     """
-    _, weights = _weighted(reservoir)
-    weight = float(np.mean(weights))
+    options.setdefault("name", "average-strategy network")
+    return _fit(network, reservoir, config, rng, _cross_entropy, **options)
+
+
+def _squared_error(network: MLP, columns: Columns, weights: Weights) -> Loss:
+    mean_weight = float(np.mean(weights * np.count_nonzero(columns["actions"] >= 0, axis=1)))
+    squares = np.einsum("n,nk,nk->", weights, columns["values"], columns["values"]) / len(weights)
+    scale = math.sqrt(squares / mean_weight) or 1.0
+    network.rescale(scale)
+
+    def loss(outputs: Tensor, batch: Batch) -> Tensor:
+        errors = (outputs - batch.values / scale).square() * batch.legal
+        return (errors.sum(dim=1) * batch.weights * batch.iterations).mean() / mean_weight
+
+    return loss
+
+
+def _cross_entropy(network: MLP, columns: Columns, weights: Weights) -> Loss:
+    mean_weight = float(np.mean(weights))
 
     def loss(logits: Tensor, batch: Batch) -> Tensor:
-        errors = -(batch.targets * masked_log_softmax(logits, batch.mask)).sum(dim=1)
-        return (errors * batch.weights * batch.iterations).mean() / weight
+        errors = -(batch.values * masked_log_softmax(logits, batch.legal)).sum(dim=1)
+        return (errors * batch.weights * batch.iterations).mean() / mean_weight
 
-    return _fit(network, reservoir, config, rng, loss, **{"name": "average strategy"} | options)
+    return loss
 
 
-def _weighted(reservoir: Reservoir) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.float64]]:
-    """The columns of a reservoir and the weight of every sample in linear CFR."""
-    if not len(reservoir):
-        raise ValueError("the reservoir is empty: add samples before fitting a network to it")
-    columns = reservoir.columns()
-    return columns, columns["weights"] * columns["iterations"].astype(np.float64)
+def _linear_weights(columns: Columns, name: str) -> Weights:
+    """What every sample of a reservoir counts in linear CFR."""
+    for field in ("values", "weights"):
+        if not np.isfinite(columns[field]).all():
+            raise TrainingDiverged(
+                f"{name}: the reservoir holds {field} that are NaN or infinite, expected finite "
+                "numbers; look at the game's returns"
+            )
+    return np.multiply(columns["weights"], columns["iterations"], dtype=np.float64)
 
 
 def _fit(
@@ -97,7 +115,7 @@ def _fit(
     reservoir: Reservoir,
     config: Fit,
     rng: Rng,
-    loss: Callable[[Tensor, Batch], Tensor],
+    objective: Callable[[MLP, Columns, Weights], Loss],
     *,
     name: str,
     dtype: torch.dtype = torch.float32,
@@ -106,17 +124,22 @@ def _fit(
     on_step: Callable[[int, float], None] | None = None,
 ) -> FitReport:
     begun = time.perf_counter()
+    if not len(reservoir):
+        raise ConfigError(f"{name}: no samples to fit it to; raise solver.traversals")
+    columns = reservoir.columns()
+    loss = objective(network, columns, _linear_weights(columns, name))
     device = torch.device(device)
     parameters = list(network.to(device).parameters())
     adam = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
     draws = np.random.default_rng(rng.bits())
     recent: list[Tensor] = []
-    mean, step = math.nan, 0
+    losses: list[float] = []
+    step = 0
     while step < config.steps and not (stop and stop.is_set()):
         batch = reservoir.batch(draws, config.batch, device)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             outputs = network(batch.features)
-        value = loss(outputs.float(), batch)
+        value = loss(outputs.float().gather(1, batch.actions), batch)
         adam.zero_grad()
         value.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(parameters, config.max_gradient_norm)
@@ -124,14 +147,22 @@ def _fit(
         step += 1
         recent.append(value.detach())
         if step % STEPS_PER_CHECK == 0 or step == config.steps:
-            mean = torch.stack(recent).mean().item()
-            recent.clear()
-            if not math.isfinite(mean):
+            latest = torch.stack(recent).tolist()
+            if not math.isfinite(sum(latest)):
                 raise TrainingDiverged(
-                    f"{name}: the loss is {mean} after {step} steps; expected a finite number: "
-                    f"lower learning_rate ({config.learning_rate:g}) or max_gradient_norm "
-                    f"({config.max_gradient_norm:g}), or look for NaN in the game's returns"
+                    f"{name}: the loss is {latest[-1]} after {step} steps, expected a finite "
+                    f"number; lower learning_rate ({config.learning_rate:g}) or "
+                    f"max_gradient_norm ({config.max_gradient_norm:g})"
                 )
+            recent.clear()
+            losses += latest
             if on_step is not None:
-                on_step(step, mean)
-    return FitReport(steps=step, loss=mean, seconds=time.perf_counter() - begun)
+                on_step(step, fmean(latest))
+    tenth = math.ceil(len(losses) / 10)
+    return FitReport(
+        samples=len(reservoir),
+        steps=step,
+        loss_first=fmean(losses[:tenth]) if losses else math.nan,
+        loss_last=fmean(losses[-tenth:]) if losses else math.nan,
+        seconds=time.perf_counter() - begun,
+    )

@@ -55,11 +55,11 @@ def draw_batches(axes: Axes, reports: Sequence[IterationReport]) -> None:
 def draw_losses(axes: Axes, reports: Sequence[IterationReport]) -> None:
     axes.set_title("Loss at the end of each fit")
     for player in range(max((len(report.advantage) for report in reports), default=0)):
-        losses = [report.advantage[player].loss for report in reports]
+        losses = [report.advantage[player].loss_last for report in reports]
         label = f"advantage, player {player}"
         axes.plot(steps(reports), losses, marker=marker(reports), label=label)
     fitted = [
-        (report.iteration, report.average_strategy.loss)
+        (report.iteration, report.average_strategy.loss_last)
         for report in reports
         if report.average_strategy is not None
     ]

@@ -45,13 +45,17 @@ class FitReport(Struct, frozen=True, kw_only=True):
     """A network fitted to its reservoir.
 
     Fields:
+        samples: how many the reservoir held.
         steps: gradient steps taken; fewer than configured if it was stopped.
-        loss: mean of the last steps. Advantages: 1.0 is predicting 0; average strategy: nats.
+        loss_first, loss_last: means over the first and last tenth of the steps. Advantages: 1.0 is
+            predicting 0; average strategy: nats.
         seconds: wall-clock time.
     """
 
+    samples: int
     steps: int
-    loss: float
+    loss_first: float
+    loss_last: float
     seconds: float
 
 

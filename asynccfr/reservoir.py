@@ -33,18 +33,20 @@ class Samples(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A training batch of n samples; A is the game's number of actions.
+    """A training batch of n samples; K as above.
 
     features: information-state tensors, float32 [n, D].
-    targets: regrets or probabilities, float32 [n, A], 0 where illegal.
-    mask: the legal actions, bool [n, A].
+    actions: the legal actions, int64 [n, K], 0 where padded.
+    legal: where `actions` is not padding, bool [n, K].
+    values: regrets or probabilities of those actions, float32 [n, K], 0 where padded.
     weights: importance weights without the iteration, float32 [n].
     iterations: when each sample was taken, float32 [n]: its factor in linear CFR.
     """
 
     features: torch.Tensor
-    targets: torch.Tensor
-    mask: torch.Tensor
+    actions: torch.Tensor
+    legal: torch.Tensor
+    values: torch.Tensor
     weights: torch.Tensor
     iterations: torch.Tensor
 
@@ -61,14 +63,12 @@ class Reservoir:
         capacity: int,
         *,
         tensor_size: int,
-        num_actions: int,
         max_legal_actions: int,
         tensor_quantum: float,
     ) -> None:
         if capacity < 1:
             raise ValueError(f"capacity={capacity}: expected at least 1 sample")
         self.capacity = capacity
-        self.num_actions = num_actions
         self.quantum = tensor_quantum
         self.seen = 0
         row = (capacity, max_legal_actions)
@@ -86,7 +86,6 @@ class Reservoir:
         return cls(
             capacity,
             tensor_size=game.information_state_tensor_size,
-            num_actions=game.num_actions,
             max_legal_actions=game.max_legal_actions,
             tensor_quantum=game.tensor_quantum,
         )
@@ -113,14 +112,18 @@ class Reservoir:
                 f"iteration={iteration}: expected at least 1, as it weighs the samples"
             )
         n = len(samples.weights)
-        place = np.arange(self.seen, self.seen + n)
-        drawn = (rng.random(n) * (place + 1)).astype(np.int64)
-        slots = np.where(place < self.capacity, place, drawn)
+        fill = min(n, self.capacity - len(self))
+        free = slice(self.seen, self.seen + fill)
+        place = np.arange(self.seen + fill, self.seen + n)
+        slots = (rng.random(len(place)) * (place + 1)).astype(np.int64)
         kept = np.flatnonzero(slots < self.capacity)
-        slots = slots[kept]
+        slots, kept = slots[kept], kept + fill
         # Where a slot repeats, numpy leaves the last value: the later sample, as one at a time.
         for name, values in block.items():
-            self._columns[name][slots] = self._stored(name, values[kept])
+            column = self._columns[name]
+            column[free] = self._stored(name, values[:fill])
+            column[slots] = self._stored(name, values.take(kept, axis=0))
+        self._columns["iterations"][free] = iteration
         self._columns["iterations"][slots] = iteration
         self.seen += n
 
@@ -130,20 +133,22 @@ class Reservoir:
         """`size` samples drawn uniformly with replacement. Raises ValueError if there are none."""
         if not self.seen:
             raise ValueError("the reservoir is empty: add samples before training on them")
-        rows = torch.from_numpy(rng.integers(len(self), size=size))
+        rows = rng.integers(len(self), size=size)
+        # Widened by numpy: so small a task would only wait for torch's other threads.
         features, actions, values, weights, iterations = (
-            torch.from_numpy(column).index_select(0, rows).to(device, non_blocking=True)
-            for column in self._columns.values()
+            column.take(rows, axis=0) for column in self._columns.values()
         )
-        features = features.to(torch.float32)
         if self.quantum:
-            features *= self.quantum
-        # Padding, action -1, lands in one more column, which is cut off.
-        index = actions.to(torch.int64).remainder_(self.num_actions + 1)
-        wide = (size, self.num_actions + 1)
-        targets = values.new_zeros(wide).scatter_(1, index, values)
-        mask = values.new_zeros(wide, dtype=torch.bool).scatter_(1, index, True)
-        return Batch(features, targets[:, :-1], mask[:, :-1], weights, iterations.to(torch.float32))
+            features = np.multiply(features, np.float32(self.quantum), dtype=np.float32)
+        fields = (
+            features,
+            actions.clip(min=0).astype(np.int64),
+            actions >= 0,
+            values,
+            weights,
+            iterations.astype(np.float32),
+        )
+        return Batch(*(torch.from_numpy(field).to(device) for field in fields))
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """What `restore` needs: views of the columns, not copies, and the count of samples seen."""
@@ -155,6 +160,8 @@ class Reservoir:
 
         Raises CheckpointError, leaving the reservoir as it was, if it does not fit this one.
         """
+        if missing := [name for name in (*self._columns, "seen") if name not in columns]:
+            raise CheckpointError(f"reservoir column {missing[0]} is missing")
         seen = int(columns["seen"])
         held = min(seen, self.capacity)
         for name, column in self._columns.items():

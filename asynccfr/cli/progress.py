@@ -131,9 +131,9 @@ def make_display(console: Console, done: int, iterations: int) -> LiveDisplay | 
 
 def iteration_line(report: IterationReport, seconds_left: float) -> str:
     """An iteration in one line, and one more for each match of its evaluation."""
-    losses = " ".join(f"{fit.loss:.4g}" for fit in report.advantage)
+    losses = " ".join(f"{fit.loss_last:.4g}" for fit in report.advantage)
     if report.average_strategy is not None:
-        losses += f", strategy {report.average_strategy.loss:.4g}"
+        losses += f", strategy {report.average_strategy.loss_last:.4g}"
     seconds = report.traversal_seconds + report.fit_seconds
     parts = [
         f"iteration {report.iteration}/{report.iterations}",
