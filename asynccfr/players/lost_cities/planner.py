@@ -51,15 +51,14 @@ class Planner(RuleBot):
 
     def lay_down(self, view: View) -> Move:
         forecast = Forecast(view, self.rules, self.style)
-        plays = [
-            forecast.next_play(color)
-            for color, column in enumerate(forecast.table)
-            if column.playable or column.hand_wagers
+        options = [
+            (-forecast.harm(color, rank), 0.0, discard(color, rank)) for color, rank in view.hand
         ]
-        discards = [
-            (-forecast.harm(color, rank), discard(color, rank)) for color, rank in view.hand
-        ]
-        return max(plays + discards)[1]
+        for color, column in enumerate(forecast.table):
+            if column.playable or column.hand_wagers:
+                value, move = forecast.next_play(color)
+                options.append((value, forecast.promises[color], move))
+        return max(options)[-1]
 
     def draw(self, view: View) -> Move:
         piles = useful_piles(view)

@@ -1,0 +1,89 @@
+"""Bots decide alike wherever they cannot tell two states apart."""
+
+import pytest
+
+from asynccfr.games import load_game
+from asynccfr.players import make_player, players_for
+from asynccfr.seeding import Rng
+
+BOTS = players_for(load_game("lost_cities"))
+
+
+def replay(game, steps):
+    """A state after steps, chance outcomes included."""
+    state = game.new_state()
+    for step in steps:
+        state.apply(step)
+    return state
+
+
+def play(game, bot, rng, decisions):
+    """The steps of so many decisions of a bot that plays itself, and which of them were chance's."""
+    state = game.new_state()
+    steps = []
+    while decisions and not state.is_terminal:
+        if state.is_chance:
+            step = state.draw(rng)
+            steps.append((step, True))
+        else:
+            step = bot.act(state, rng)
+            steps.append((step, False))
+            decisions -= 1
+        state.apply(step)
+    while state.is_chance:
+        steps.append((state.draw(rng), True))
+        state.apply(steps[-1][0])
+    return steps
+
+
+def swap_hidden_card(game, steps, rng):
+    """The same steps but for one card, which the player to move cannot see; None if there is none."""
+    state = replay(game, [step for step, _ in steps])
+    if state.is_terminal:
+        return None
+    ranks = game.parameters["numbers"] + 1
+    player = state.current_player
+    theirs = set(state.view(1 - player).hand) - set(state.view(player).opponent_known)
+    hidden = [card for card in theirs if card.rank]
+    seen = {step for step, is_chance in steps if is_chance}
+    in_deck = [
+        kind for kind in range(game.colors * ranks) if kind % ranks and kind not in seen
+    ]
+    if not hidden or not in_deck:
+        return None
+    card = sorted(hidden)[rng.integer(len(hidden))]
+    old, new = card.color * ranks + card.rank - 1, in_deck[rng.integer(len(in_deck))]
+    return [new if is_chance and step == old else step for step, is_chance in steps]
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_bots_ignore_hidden_cards(name):
+    game = load_game("lost_cities")
+    bot = make_player(name, game)
+    players = make_player("cautious", game), make_player("random", game)
+    compared = 0
+    for seed in range(60):
+        rng = Rng(seed)
+        steps = play(game, players[seed % 2], rng, decisions=rng.integer(90))
+        swapped = swap_hidden_card(game, steps, rng)
+        if swapped is None:
+            continue
+        state, twin = replay(game, [step for step, _ in steps]), replay(game, swapped)
+        player = state.current_player
+        assert str(state) != str(twin)
+        assert state.information_state_key(player) == twin.information_state_key(player)
+        assert bot.act(state, Rng(seed)) == bot.act(twin, Rng(seed))
+        compared += 1
+    assert compared >= 40
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_bots_leave_the_state_as_it_was(name):
+    game = load_game("lost_cities")
+    bot = make_player(name, game)
+    state = game.new_state(3)
+    while not state.is_terminal:
+        before = str(state)
+        action = bot.act(state, Rng(0))
+        assert str(state) == before
+        state.apply(action)
