@@ -37,22 +37,20 @@ def play(game, bot, rng, decisions):
 
 
 def swap_hidden_card(game, steps, rng):
-    """The same steps but for one card, which the player to move cannot see; None if there is none."""
-    state = replay(game, [step for step, _ in steps])
+    """The same steps but for one card that the player to move cannot see; None without one."""
+    start, state = game.new_state(), replay(game, [step for step, _ in steps])
     if state.is_terminal:
         return None
-    ranks = game.parameters["numbers"] + 1
+    outcomes = {start.action_to_string(card): card for card, _ in start.chance_outcomes()}
+    numbers = {name: card for name, card in outcomes.items() if "wager" not in name}
     player = state.current_player
-    theirs = set(state.view(1 - player).hand) - set(state.view(player).opponent_known)
-    hidden = [card for card in theirs if card.rank]
-    seen = {step for step, is_chance in steps if is_chance}
-    in_deck = [
-        kind for kind in range(game.colors * ranks) if kind % ranks and kind not in seen
-    ]
+    theirs = {*state.view(1 - player).hand} - {*state.view(player).opponent_known}
+    hidden = [numbers[str(card)] for card in sorted(theirs) if card.rank]
+    dealt = {step for step, is_chance in steps if is_chance}
+    in_deck = [card for card in numbers.values() if card not in dealt]
     if not hidden or not in_deck:
         return None
-    card = sorted(hidden)[rng.integer(len(hidden))]
-    old, new = card.color * ranks + card.rank - 1, in_deck[rng.integer(len(in_deck))]
+    old, new = hidden[rng.integer(len(hidden))], in_deck[rng.integer(len(in_deck))]
     return [new if is_chance and step == old else step for step, is_chance in steps]
 
 

@@ -17,8 +17,8 @@ from asynccfr.players.lost_cities.columns import Column, columns
 # card from a pile must be good for.
 START = 0.9
 LATE_START = 1.2
-STRONG = 1.2
-GAP = 0.15
+STRONG = 1.0
+GAP = 0.1
 WORTH_A_DRAW = 0.25
 
 SMALL_GAP = 2  # numbers passed over
