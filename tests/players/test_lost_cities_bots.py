@@ -74,7 +74,7 @@ def test_bots_finish_a_game_of_any_parameters(name, parameters, seed):
         "lost_cities",
         "lost_cities(colors=6)",
         "lost_cities(colors=3, numbers=7, wagers=1, hand_size=5, cost=10)",
-        "lost_cities(colors=2, numbers=5, wagers=2, hand_size=4, cost=5)",
+        "lost_cities(colors=3, numbers=5, wagers=1, hand_size=3, cost=8)",
     ],
 )
 @pytest.mark.parametrize("name", RULE_BOTS)
