@@ -23,7 +23,7 @@ from asynccfr.errors import GameError, PlayerError
 from asynccfr.games.contract import Game, State
 from asynccfr.games.lost_cities import LostCitiesState
 from asynccfr.intervals import mean_interval, share_interval
-from asynccfr.players.protocol import Player
+from asynccfr.players.protocol import Player, take_turn
 from asynccfr.reports import MatchReport
 from asynccfr.seeding import EVALUATION, Rng, stream
 
@@ -82,12 +82,11 @@ async def play_matches(
     """One match for each pair, all on the same deals; `on_game` counts the games of all."""
     reports: list[MatchReport] = []
     for a, b in pairs:
-        before = 2 * plan.deals * len(reports)
-        reports.append(
-            await play_match(
-                game, a, b, plan, lambda played, before=before: on_game(before + played)
-            )
-        )
+
+        def count_on(played: int, before: int = 2 * plan.deals * len(reports)) -> None:
+            on_game(before + played)
+
+        reports.append(await play_match(game, a, b, plan, count_on))
     return reports
 
 
@@ -146,26 +145,11 @@ class _Match:
         players = self.players if seat_of_a == 0 else self.players[::-1]
         while not state.is_terminal:
             seat = state.current_player
-            await self.decide(state, players[seat], rngs[seat])
+            player = players[seat]
+            self.awaited[player.name] += 1
+            await take_turn(player, state, rngs[seat])
+            self.awaited[player.name] -= 1
             self.decisions += 1
-
-    async def decide(self, state: State, player: Player, rng: Rng) -> None:
-        """Ask the player for an action and apply it; whatever goes wrong is a PlayerError."""
-        try:
-            answer = player.act(state, rng)
-            if hasattr(answer, "__await__"):
-                self.awaited[player.name] += 1
-                answer = await answer
-                self.awaited[player.name] -= 1
-            state.apply(answer)
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            raise PlayerError(f"player {player.name!r}: its answer was cancelled") from error
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-            raise PlayerError(f"player {player.name!r} failed: {reason}") from error
 
     async def watch(self) -> None:
         """Raise PlayerError when nobody has answered for the plan's patience.

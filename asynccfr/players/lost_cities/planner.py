@@ -51,15 +51,14 @@ class Planner(RuleBot):
 
     def lay_down(self, view: View) -> Move:
         forecast = Forecast(view, self.rules, self.style)
-        plays = [
-            forecast.next_play(color)
-            for color, column in enumerate(forecast.table)
-            if column.playable or column.hand_wagers
+        options = [
+            (-forecast.harm(color, rank), 0.0, discard(color, rank)) for color, rank in view.hand
         ]
-        discards = [
-            (-forecast.harm(color, rank), discard(color, rank)) for color, rank in view.hand
-        ]
-        return max(plays + discards)[1]
+        for color, column in enumerate(forecast.table):
+            if column.playable or column.hand_wagers:
+                value, move = forecast.next_play(color)
+                options.append((value, forecast.promises[color], move))
+        return max(options)[-1]
 
     def draw(self, view: View) -> Move:
         piles = useful_piles(view)
@@ -150,7 +149,7 @@ class Forecast:
 
 
 CAUTIOUS = Style(hope=1.0, opening=11.0, wagering=6.0, feeding=1.0, greed=1.5)
-BOLD = Style(hope=1.0, opening=-2.0, wagering=2.0, feeding=0.4, greed=4.0)
+BOLD = Style(hope=0.7, opening=3.0, wagering=0.0, feeding=0.5, greed=2.0)
 
 
 def cautious(game: LostCities) -> Planner:
@@ -159,5 +158,5 @@ def cautious(game: LostCities) -> Planner:
 
 
 def bold(game: LostCities) -> Planner:
-    """Counts on every card that may come: opens almost everything, and wagers early."""
+    """Opens what cards to come may pay for, wagers early, and thinks little of the opponent."""
     return Planner(game, "bold", BOLD)

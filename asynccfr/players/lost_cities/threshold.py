@@ -17,8 +17,8 @@ from asynccfr.players.lost_cities.columns import Column, columns
 # card from a pile must be good for.
 START = 0.9
 LATE_START = 1.2
-STRONG = 1.2
-GAP = 0.15
+STRONG = 1.0
+GAP = 0.1
 WORTH_A_DRAW = 0.25
 
 SMALL_GAP = 2  # numbers passed over
@@ -52,7 +52,8 @@ class Threshold(RuleBot):
     def is_started(self, view: View, column: Column, extra: int = 0) -> bool:
         """Whether a colour is started, or will be with what the hand, and `extra`, add up to."""
         needed = START if 2 * view.deck_size > self.rules.deck_size else LATE_START
-        return bool(column.cards) or sum(column.playable) + extra >= needed * self.rules.cost
+        in_hand = sum(column.playable[-turns_left(view) :])
+        return bool(column.cards) or in_hand + extra >= needed * self.rules.cost
 
     def next_play(self, view: View, color: int, column: Column) -> tuple[int, Move]:
         """The next card of an expedition, and how many numbers it passes over that may come."""
