@@ -27,7 +27,7 @@ from asynccfr.cfr.policy import InformationStates, TabularPolicy
 from asynccfr.errors import GameError
 from asynccfr.games.contract cimport CHANCE_PLAYER, TERMINAL_PLAYER, Game, State
 
-MAX_HISTORIES = 20_000_000
+MAX_HISTORIES = 3_000_000
 
 
 def sequence_form(game, max_histories=MAX_HISTORIES):

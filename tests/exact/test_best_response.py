@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from asynccfr.cfr.best_response import best_response, counterfactual_regrets, nash_conv, tabulate
@@ -52,6 +52,8 @@ def test_random_games_by_brute_force(game, seed):
 
 @settings(max_examples=40, deadline=None)
 @given(game=random_games, seed=st.integers(0, 100))
+@example(game=load_game("kuhn_poker"), seed=0)
+@example(game=load_game("lost_cities(colors=2, numbers=2, wagers=0, hand_size=1, cost=2)"), seed=1)
 def test_counterfactual_regrets_by_definition(game, seed):
     tree = sequence_form(game)
     regrets = counterfactual_regrets(tree, random_policy(seed))
