@@ -275,6 +275,7 @@ cdef class LostCitiesState(State):
         return View(
             player=player,
             current_player=self.current_player,
+            turn=self.table.turn,
             phase=PHASES[self.table.phase],
             hand=self.hand(player),
             own_expeditions=self.expeditions(player),
