@@ -124,7 +124,7 @@ def test_a_round_by_hand() -> None:
     assert state.returns() == [-1.0, 1.0]
     assert state.turn_count == 8
     assert str(state) == (
-        "phase over, to move nobody, deck 0, pile draws left 4\n"
+        "phase over, nobody to move, deck 0, pile draws left 4\n"
         "    red: player 0 [4] player 1 [wager 5] pile [2]\n"
         "  green: player 0 [5] player 1 [] pile [4]\n"
         "player 0: -31 points, hand [green 2, green 3], known [green 2]\n"
