@@ -7,6 +7,8 @@ no result depends on which traversal ran first, and a resumed run needs no gener
 Generator: xoshiro256** (Blackman and Vigna 2018), seeded through SplitMix64.
 """
 
+from operator import index
+
 from libc.stdint cimport uint64_t
 
 TRAVERSAL = 1
@@ -15,6 +17,11 @@ TRAINING = 3
 EVALUATION = 4
 
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15
+
+
+cdef inline uint64_t low_bits(seed) except? 0:
+    """The low 64 bits of any integer, numpy's included; raises TypeError for anything else."""
+    return index(seed) & 0xFFFFFFFFFFFFFFFF
 
 
 cdef inline uint64_t mix(uint64_t z) noexcept nogil:
@@ -31,7 +38,7 @@ cdef class Rng:
     """A small, fast random generator with 256 bits of state; equal seeds give equal streams."""
 
     def __init__(self, seed=0):
-        cdef uint64_t x = <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF)
+        cdef uint64_t x = low_bits(seed)
         cdef int i
         for i in range(4):
             x += GOLDEN
@@ -78,7 +85,7 @@ cdef class Rng:
 
 cpdef Rng stream(seed, path=()):
     """The stream named by `seed` and `path`, a tuple of non-negative integers."""
-    cdef uint64_t key = mix(<uint64_t>(seed & 0xFFFFFFFFFFFFFFFF) + GOLDEN)
+    cdef uint64_t key = mix(low_bits(seed) + GOLDEN)
     for part in path:
         key = mix((key ^ <uint64_t>part) + GOLDEN)
     return Rng(key)

@@ -11,7 +11,6 @@ cdef class LostCities(Game):
 
     cdef set_rules(self, dict values)
     cdef set_actions(self)
-    cdef set_bounds(self, int deck_size)
 
 
 cdef class LostCitiesState(State):

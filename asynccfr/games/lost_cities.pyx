@@ -26,8 +26,8 @@ from asynccfr.errors import GameError
 from asynccfr.games.contract cimport CHANCE_PLAYER, TERMINAL_PLAYER, Game, State
 from asynccfr.games.lost_cities_table cimport (
     CARD_PHASE, DEAL_PHASE, DECK_PHASE, DISCARD, DRAW_DECK, DRAW_PILE, DRAW_PHASE, LANES, MAX_COLORS,
-    MAX_PILE_DRAWS, MAX_RANKS, MAX_WAGERS, NO_COLOR, OVER_PHASE, PLAY, Action, Expedition, Rules, Step, Table,
-    advance, expedition_score, retreat, sample_deck, score, set_up, write_legal,
+    MAX_PILE_DRAWS, MAX_RANKS, MAX_WAGERS, NO_COLOR, OVER_PHASE, PLAY, Action, Expedition, Rules, Step,
+    Table, advance, expedition_score, retreat, sample_deck, score, set_up, write_legal,
 )
 from asynccfr.games.lost_cities_tensor cimport write_tensor
 from asynccfr.games.lost_cities_tensor import color_layout, global_layout
@@ -84,7 +84,8 @@ cdef class LostCities(Game):
         self.num_players = 2
         self.set_rules(values)
         self.set_actions()
-        self.set_bounds(deck_size)
+        self.max_utility = largest_lead(&self.rules, deck_size)
+        self.min_utility = -self.max_utility
         self.color_features = sum(width for _, width in self.tensor_layout()[0])
         self.information_state_tensor_size = self.colors * self.color_features + sum(
             width for _, width in self.tensor_layout()[1]
@@ -104,8 +105,14 @@ cdef class LostCities(Game):
         rules.max_pile_draws = values["max_pile_draws"]
         cdef int numbers
         for numbers in range(1 << (MAX_RANKS - 1)):
-            rules.count[numbers] = bin(numbers).count('1')
-            rules.sum[numbers] = sum([i + 2 for i in range(MAX_RANKS - 1) if numbers >> i & 1])
+            ranks = [i + 1 for i in range(MAX_RANKS - 1) if numbers >> i & 1]
+            rules.count[numbers] = len(ranks)
+            rules.sum[numbers] = sum([face(rank) for rank in ranks])
+        scores = [
+            score(rules, w, w + k, total) for w, k in expedition_counts(rules) for total in sums(rules, k)
+        ]
+        rules.lowest_score = min(scores)
+        rules.score_shift = max(0, (max(scores) - min(scores)).bit_length() - 8)
 
     cdef set_actions(self):
         cdef Rules* rules = &self.rules
@@ -127,36 +134,6 @@ cdef class LostCities(Game):
         self.max_legal_actions = max(2 * kinds_in_hand, rules.colors + 1)
         self.moves = tuple([as_move(&rules.actions[i]) for i in range(self.num_actions)])
 
-    cdef set_bounds(self, int deck_size):
-        """Bound scores of an expedition, and the spread of a round.
-
-        At most one card is played for each deck draw: a turn that draws from a pile needs an earlier
-        discard. `best[n]` is the largest difference from n such cards in the colours so far.
-        """
-        cdef Rules* rules = &self.rules
-        own = expedition_sizes(rules)
-        scores = [score(rules, w, w + k, total) for w, k in own for total in sums(rules, k)]
-        rules.lowest_score = min(scores)
-        rules.score_shift = max(0, (max(scores) - min(scores)).bit_length() - 8)
-        spread = {}
-        for w, k in own:
-            for v, j in own:
-                if w + v <= rules.wagers and k + j < rules.ranks:
-                    difference = score(rules, w, w + k, sums(rules, k)[1])
-                    difference -= score(rules, v, v + j, sums(rules, j)[0])
-                    n = w + k + v + j
-                    spread[n] = max(spread.get(n, difference), difference)
-        best = {0: 0}
-        for _ in range(rules.colors):
-            wider = {}
-            for m, so_far in best.items():
-                for n, difference in spread.items():
-                    if m + n <= deck_size:
-                        wider[m + n] = max(wider.get(m + n, so_far + difference), so_far + difference)
-            best = wider
-        self.max_utility = max(best.values())
-        self.min_utility = -self.max_utility
-
     def tensor_layout(self):
         """The `(feature, width)` pairs of a colour's block, and those that follow the blocks."""
         return color_layout(self.rules.ranks, self.rules.wagers), global_layout()
@@ -170,7 +147,41 @@ cdef class LostCities(Game):
         return state
 
 
-cdef list expedition_sizes(const Rules* rules):
+cdef int largest_lead(const Rules* rules, int deck_size):
+    """A bound on the difference of two scores.
+
+    It is that of the best division of the cards among both players, of which no more are played than
+    there are deck draws: for each turn that ends at a pile, an earlier one was spent on the discard.
+    """
+    color = [
+        (
+            w + k + v + j,
+            score(rules, w, w + k, sums(rules, k)[1]) - score(rules, v, v + j, sums(rules, j)[0]),
+        )
+        for w, k in expedition_counts(rules)
+        for v, j in expedition_counts(rules)
+        if w + v <= rules.wagers and k + j < rules.ranks
+    ]
+    leads = {0: 0}
+    for _ in range(rules.colors):
+        leads = highest([
+            (played + cards, lead + gain)
+            for played, lead in leads.items()
+            for cards, gain in highest(color).items()
+            if played + cards <= deck_size
+        ])
+    return max(leads.values())
+
+
+cdef dict highest(list pairs):
+    """The highest value of each key."""
+    best = {}
+    for key, value in pairs:
+        best[key] = max(value, best.get(key, value))
+    return best
+
+
+cdef list expedition_counts(const Rules* rules):
     """Every `(wagers, numbers)` that an expedition can have."""
     return [(w, k) for w in range(rules.wagers + 1) for k in range(rules.ranks)]
 
@@ -275,6 +286,7 @@ cdef class LostCitiesState(State):
         return View(
             player=player,
             current_player=self.current_player,
+            turn=self.table.turn,
             phase=PHASES[self.table.phase],
             hand=self.hand(player),
             own_expeditions=self.expeditions(player),
@@ -335,11 +347,11 @@ cdef class LostCitiesState(State):
         ])
 
     def __str__(self):
-        who = {CHANCE_PLAYER: "chance", TERMINAL_PLAYER: "nobody"}
+        who = {CHANCE_PLAYER: "chance", TERMINAL_PLAYER: "nobody", 0: "player 0", 1: "player 1"}
         lines = [
-            f"phase {PHASES[self.table.phase]}, to move {who.get(self.current_player, self.current_player)}"
-            f", deck {self.table.deck_size}"
-            f", pile draws left {self.rules.max_pile_draws - self.table.pile_draws}"
+            f"phase {PHASES[self.table.phase]}, {who[self.current_player]} to move, "
+            f"deck {self.table.deck_size}, "
+            f"pile draws left {self.rules.max_pile_draws - self.table.pile_draws}"
         ]
         for color, pile in enumerate(self.piles()):
             lines.append(

@@ -36,7 +36,7 @@ def color_layout(int ranks, int wagers):
     Cards are one entry a rank, wagers first. In units of one: cards, flags, and thermometers, of which
     the k-th entry says whether the level is at least k. A pile shows 1 for its top card, then 1/2, 1/4,
     and 1/8 for all below. In units of 1/8: counts. In units of 1/64: sums, and scores, told from the
-    lowest possible one.
+    lowest possible one (2, 4, ... points to the unit where the highest would not fit).
     """
     return [
         ("own hand", ranks),

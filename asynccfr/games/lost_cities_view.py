@@ -39,6 +39,7 @@ class View(NamedTuple):
     Attributes:
         player: whose view it is.
         current_player: who is to move (`CHANCE` and `TERMINAL` included).
+        turn: whose turn it is, also while chance draws for them.
         phase: "deal", "card" (play or discard), "draw" (from deck or pile), "deck" (the deck
             draw that chance resolves) or "over".
         hand: the player's cards, by colour and rank.
@@ -55,6 +56,7 @@ class View(NamedTuple):
 
     player: int
     current_player: int
+    turn: int
     phase: Literal["deal", "card", "draw", "deck", "over"]
     hand: tuple[Card, ...]
     own_expeditions: tuple[tuple[int, ...], ...]
