@@ -2,6 +2,19 @@
 
 from asynccfr.batcher.batcher import Batcher
 from asynccfr.batcher.call import Call
+from asynccfr.batcher.decorator import batched
+from asynccfr.batcher.rows import Rows
+from asynccfr.batcher.statistics import BatchRecord, Statistics
 from asynccfr.errors import BatcherClosed, BatcherError, QueueFull
 
-__all__ = ["Batcher", "BatcherClosed", "BatcherError", "Call", "QueueFull"]
+__all__ = [
+    "BatchRecord",
+    "Batcher",
+    "BatcherClosed",
+    "BatcherError",
+    "Call",
+    "QueueFull",
+    "Rows",
+    "Statistics",
+    "batched",
+]

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
+CLOCK_MONOTONIC = 1
+
 
 class Alarm(Protocol):
     def set(self, when: float) -> None:
@@ -101,23 +103,21 @@ class ThreadAlarm:
             self._ring()
 
 
-if hasattr(os, "timerfd_create"):
+if sys.version_info >= (3, 13) and sys.platform == "linux":
 
     def timerfd_create() -> int:
-        return os.timerfd_create(1, flags=os.TFD_NONBLOCK | os.TFD_CLOEXEC)
+        return os.timerfd_create(CLOCK_MONOTONIC, flags=os.TFD_NONBLOCK | os.TFD_CLOEXEC)
 
     def timerfd_settime(fd: int, when_ns: int) -> None:
         os.timerfd_settime_ns(fd, flags=os.TFD_TIMER_ABSTIME, initial=when_ns)
 
 elif sys.platform == "linux":
     libc = ctypes.CDLL(None, use_errno=True)
-    CLOCK_MONOTONIC = 1
     TIMER_ABSTIME = 1
 
     class TimerSpec(ctypes.Structure):
         _fields_ = tuple(
-            (name, ctypes.c_long)
-            for name in ("interval_s", "interval_ns", "value_s", "value_ns")
+            (name, ctypes.c_long) for name in ("interval_s", "interval_ns", "value_s", "value_ns")
         )
 
     def timerfd_create() -> int:

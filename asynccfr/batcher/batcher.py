@@ -1,8 +1,14 @@
-"""The micro-batcher: many callers await one item each, one function computes them together."""
+"""The micro-batcher: many callers await one item each, one function computes them together.
+
+`Core` knows what waits and what may start, `execution` how a batch is computed, and a `Call` is
+what a caller awaits. `Batcher` ties them to an event loop: gives turns, keeps time, opens, closes.
+"""
 
 import asyncio
 import concurrent.futures
 import os
+import time
+from collections import Counter
 from collections.abc import Callable, Hashable
 from contextvars import copy_context
 from functools import partial
@@ -10,14 +16,29 @@ from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
+from asynccfr.batcher.adaptive import Forecasts
 from asynccfr.batcher.alarm import Alarm, alarm
-from asynccfr.batcher.call import Call, wake
+from asynccfr.batcher.call import wake
 from asynccfr.batcher.core import Batch, Core, Participant
-from asynccfr.batcher.execution import AsTask, Execution, Inline, InThread
-from asynccfr.errors import BatcherClosed, BatcherError
+from asynccfr.batcher.execution import (
+    AsTask,
+    BatchFunction,
+    Execution,
+    Inline,
+    InThread,
+    executing_for,
+)
+from asynccfr.batcher.rows import RowPool, Rows
+from asynccfr.batcher.statistics import REASONS, BatchRecord, Sizes, Statistics
+from asynccfr.batcher.threads import result_in_thread, submit_in_thread
+from asynccfr.errors import BatcherClosed, BatcherError, ConfigError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+BATCH_FUNCTION_CALLED_ITSELF = (
+    "{}: the batch function called its own batcher, which would wait for itself; "
+    "call the function directly or use another batcher"
+)
 
 
 class Batcher(Core[Item, Result]):
@@ -26,48 +47,92 @@ class Batcher(Core[Item, Result]):
         async with Batcher(predict, max_batch=64, batch_window_us=200) as batcher:
             answer = await batcher(question)
 
+    `batcher(item, key=..., timeout=...)` and `batcher.submit` are the same: they queue the item at
+    once and return an awaitable `Call`. They raise BatcherClosed after closing, QueueFull where
+    `when_full="raise"`, and BatcherError in another event loop, a forked process, or the batch
+    function itself. Awaiting raises the function's error, as the caller's own object with the
+    original as its cause; TimeoutError past the deadline; BatcherError where the function did not
+    return one result for each item, or raised what would stop a task or the loop (CancelledError,
+    KeyboardInterrupt, SystemExit), which is also reported to the loop's exception handler.
+
+    A batcher belongs to the event loop that first uses it.
+
     Args:
         function: takes a list of items and returns one result for each, in order: a list, a tuple,
             or an array indexed by its first axis. A result that is an exception is raised for its
             caller. An `async def` runs as a task, a plain function in a thread of the batcher.
-        max_batch: the largest batch.
+        max_batch: the most items in a batch.
         batch_window_us: microseconds that the oldest item waits for company; with 0 a batch starts
             at the end of the turn of the event loop in which its first item came.
+        adaptive: wait only while arrivals promise a fuller batch, at most the window.
         key: the group of an item; a batch never mixes groups.
-        inline: run a plain function in the event loop instead of a thread.
-        max_concurrent_batches: batches that execute at once; while so many do, what arrives joins
-            the pending batch.
-        max_queue: how much may be queued, None for any amount. Beyond it callers wait in line, or
-            with `when_full="raise"` get QueueFull.
-        size_of: how much of `max_batch` and `max_queue` an item takes, 1 if not given.
-        timeout: seconds after which a call raises TimeoutError, None for never.
-        isolate_errors: compute a failing batch again in halves until only the items that fail on
-            their own have failed.
-        fair: keys take turns; otherwise whoever has waited longest goes first.
-        executor: where a plain function runs, in place of the batcher's own threads.
+        fair: groups take turns; otherwise the one that has waited longest goes first.
+        inline: run a plain function in the event loop.
+        executor: run a plain function there, not in threads of the batcher's own.
+        max_concurrent_batches: batches that execute at once; meanwhile the pending batch grows.
+        max_queue: how much may be queued; None for any amount.
+        when_full: "wait": callers stand in line for room in the queue; "raise": they get QueueFull.
+        size_of: how much of `max_batch` and `max_queue` an item takes; 1 if not given.
+        timeout: seconds after which a call raises TimeoutError; None for never.
+        isolate_errors: compute a batch that failed again in halves, so that only those items fail
+            that do on their own.
+        rows: pass the function an array that items are written straight into, see `Rows`.
+        on_batch: called with a `BatchRecord` after every batch.
         name: what errors and metrics call it; the function's name if not given.
-
-    A batcher belongs to the event loop that first uses it.
     """
 
     def __init__(
         self,
-        function: Callable[[list[Item]], Any],
+        function: BatchFunction[Item, Result],
         *,
         max_batch: int,
         batch_window_us: float = 0,
+        adaptive: bool = False,
         key: Callable[[Item], Hashable] | None = None,
+        fair: bool = False,
         inline: bool = False,
+        executor: concurrent.futures.Executor | None = None,
         max_concurrent_batches: int = 1,
         max_queue: int | None = None,
         when_full: Literal["wait", "raise"] = "wait",
         size_of: Callable[[Item], int] | None = None,
         timeout: float | None = None,
         isolate_errors: bool = False,
-        fair: bool = False,
-        executor: concurrent.futures.Executor | None = None,
+        rows: Rows | None = None,
+        on_batch: Callable[[BatchRecord], object] | None = None,
         name: str | None = None,
     ) -> None:
+        self._is_async = is_async(function)
+        require(callable(function), function=function, expected="a function of a list of items")
+        require(is_count(max_batch), max_batch=max_batch, expected="an integer of at least 1")
+        require(
+            is_count(max_concurrent_batches),
+            max_concurrent_batches=max_concurrent_batches,
+            expected="an integer of at least 1",
+        )
+        require(
+            0 <= batch_window_us < float("inf"),
+            batch_window_us=batch_window_us,
+            expected="microseconds, at least 0",
+        )
+        require(
+            max_queue is None or (is_count(max_queue) and max_queue >= max_batch),
+            max_queue=max_queue,
+            expected=f"None or at least max_batch={max_batch}: a batch must fit into the queue",
+        )
+        require(when_full in ("wait", "raise"), when_full=when_full, expected="'wait' or 'raise'")
+        require(timeout is None or timeout > 0, timeout=timeout, expected="None or seconds above 0")
+        require(
+            not adaptive or batch_window_us > 0,
+            adaptive=adaptive,
+            expected="a batch_window_us above 0, the longest to wait",
+        )
+        require(
+            not (inline and (self._is_async or executor or max_concurrent_batches > 1)),
+            inline=inline,
+            expected="a plain function, no executor, and one batch at a time",
+        )
+        require(rows is None or size_of is None, rows=rows, expected="no size_of: an item is a row")
         super().__init__(
             max_batch=max_batch,
             window=batch_window_us * 1e-6,
@@ -76,28 +141,27 @@ class Batcher(Core[Item, Result]):
             capacity=max_queue,
             refuse_when_full=when_full == "raise",
             timeout=timeout,
-            max_concurrent_batches=1 if inline else max_concurrent_batches,
+            max_concurrent_batches=max_concurrent_batches,
             fair=fair,
+            rows=None if rows is None else RowPool(rows, max_batch, max_concurrent_batches + 2),
+            forecasts=Forecasts() if adaptive else None,
         )
-        self.name = name or getattr(function, "__qualname__", type(function).__qualname__)
+        self.name: str = name or getattr(function, "__qualname__", "") or type(function).__name__
         self._function = function
-        self._is_async = iscoroutinefunction(function) or iscoroutinefunction(
-            getattr(function, "__call__", None)  # noqa: B004
-        )
         self._inline = inline
         self._isolate = isolate_errors
         self._executor = executor
-        self._execution: Execution | None = None
-        self._alarm: Alarm | None = None
-        self._pid = 0
-        self._drained: asyncio.Event | None = None
+        self._on_batch = on_batch
+        self._sizes: Counter[int] = Counter()
+        self._reasons = dict.fromkeys(REASONS, 0)
         self._batches: set[Batch[Item, Result]] = set()
-
-    # Life.
+        self._alarm: Alarm | None = None
+        self._execution: Execution
+        self._drained: asyncio.Event
+        self._process_id = 0
 
     async def __aenter__(self) -> Self:
-        if asyncio.get_running_loop() is not self.loop:
-            self._bind()
+        self._adopt_loop()
         return self
 
     async def __aexit__(
@@ -106,70 +170,102 @@ class Batcher(Core[Item, Result]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        """Drain; after an exception, what has not started yet fails with BatcherClosed instead."""
         if error is not None:
+            self._adopt_loop()
             self._begin_closing()
             self._drop(self._waiting_calls(), f"{self.name}: the batcher's block raised {error!r}")
         await self.aclose()
 
     async def aclose(self, *, cancel: bool = False) -> None:
-        """Accept nothing more, and return when nothing is left running.
+        """Accept nothing more; return when nothing is left running.
 
-        What waits is computed first; with `cancel`, every caller without a result gets
-        BatcherClosed at once, and an `async def` that is executing is cancelled.
+        What waits is computed first. With `cancel` every caller who has no result yet gets
+        BatcherClosed at once and an executing `async def` is cancelled; an executing thread cannot
+        be, and is waited for. Closing goes on if this is cancelled, and may be awaited repeatedly.
         """
-        if asyncio.get_running_loop() is not self.loop:
-            self._bind()
+        if self.has_lost_its_loop():
+            self.is_open = False
+            self._emptied()
+            return
+        self._adopt_loop()
         if self.runners and asyncio.current_task() in self.runners:
-            raise BatcherError(
-                f"{self.name}: aclose() called by the batch function would wait for itself; "
-                "close the batcher from outside"
-            )
+            raise BatcherError(BATCH_FUNCTION_CALLED_ITSELF.format(self.name))
         self._begin_closing()
         if cancel:
-            running = [call for batch in self._batches for call in batch.calls]
-            self._drop(running + self._waiting_calls(), f"{self.name}: closed with cancel=True")
-            assert self._execution is not None
+            executing = [call for batch in self._batches for call in batch.calls]
+            self._drop(executing + self._waiting_calls(), f"{self.name}: closed with cancel=True")
             self._execution.cancel()
-        assert self._drained is not None
         await self._drained.wait()
-        assert self._execution is not None
-        self._execution.close()
+        self._execution.close(wait=True)
 
     def participant(self) -> Participant:
-        """A context manager for someone who promises to await one call at a time.
+        """A context manager for someone who awaits one call at a time, and nothing else for long.
 
-        As soon as every participant waits, nobody else can add to a batch, and what is queued
-        starts without waiting out the window. Tasks started inside take part on its behalf.
+        As soon as every participant waits, nobody can add to a batch any more, and what is queued
+        starts without waiting out the window. Tasks that are started inside count for it.
         """
         return Participant(self)
 
-    # Other threads.
-
     def call_from_thread(self, item: Item, **options: Any) -> Result:
-        """The result for an item, from a thread other than the event loop's; blocks."""
-        raise NotImplementedError
+        """The result for an item, in a thread other than the event loop's; blocks.
 
-    # The core's needs.
+        Takes the options of `submit` and raises what awaiting would.
+        """
+        if executing_for.get() is self:
+            raise BatcherError(BATCH_FUNCTION_CALLED_ITSELF.format(self.name))
+        return result_in_thread(self, self.submit_from_thread(item, **options))
+
+    def submit_from_thread(self, item: Item, **options: Any) -> concurrent.futures.Future[Result]:
+        """A future for the result, in a thread other than the loop's; cancel it to give up."""
+        return submit_in_thread(self, item, options)
+
+    def statistics(self) -> Statistics:
+        """What has happened so far, and what is waiting and executing now."""
+        return Statistics(
+            items=self.submitted,
+            succeeded=self.succeeded,
+            failed=self.failed,
+            cancelled=self.cancelled,
+            abandoned=self.abandoned,
+            timed_out=self.timed_out,
+            closed=self.closed,
+            refused=self.refused,
+            waiting=self.waiting,
+            queued=self.queued,
+            in_flight=self.executing,
+            batches=self._sizes.total(),
+            reasons=dict(self._reasons),
+            batch_size=Sizes(dict(self._sizes)),
+            queue_wait_us=self.queue_wait.copy(),
+            execution_us=self.execution.copy(),
+        )
+
+    def __repr__(self) -> str:
+        state = "open" if self.is_open else "closed" if self.is_empty() else "closing"
+        return f"<Batcher {self.name} {state}, {self.queued} queued, {self.executing} in flight>"
+
+    # What the core asks for.
 
     def _bind(self) -> None:
         loop = asyncio._get_running_loop()
-        if self._pid and self._pid != os.getpid():
+        if self._process_id and self._process_id != os.getpid():
             raise BatcherError(
-                f"{self.name}: the process was forked after the batcher's first use, and its loop "
-                "and threads stayed in the parent; create a batcher in each process"
+                f"{self.name}: the process was forked after the batcher's first use; its event "
+                "loop and threads stayed in the parent. Create a batcher in each process"
             )
         if loop is None:
             raise BatcherError(
-                f"{self.name}: called outside the event loop; from another thread use "
+                f"{self.name}: called outside its event loop; from another thread use "
                 "call_from_thread"
             )
-        if self._pid:
-            state = "is closed" if self.loop.is_closed() else "is another one"
+        if self._process_id:
+            which = "is closed" if self.loop.is_closed() else "is not this one"
             raise BatcherError(
                 f"{self.name}: the batcher belongs to the event loop that first used it, which "
-                f"{state}; create a batcher for each loop"
+                f"{which}. Create a batcher for each loop"
             )
-        self._pid = os.getpid()
+        self._process_id = os.getpid()
         self.loop = loop
         self.context = copy_context()
         self._drained = asyncio.Event()
@@ -179,17 +275,12 @@ class Batcher(Core[Item, Result]):
         elif self._inline:
             self._execution = Inline(self._function, self._isolate)
         else:
-            self._execution = InThread(
-                self._function, self._isolate, self.max_concurrent_batches, self._executor
-            )
+            self._execution = InThread(self, self._function, self._isolate, self._executor)
 
     def _refuse(self) -> None:
         if not self.is_open:
-            raise BatcherClosed(f"{self.name}: the batcher is closed; create a new one")
-        raise BatcherError(
-            f"{self.name}: the batch function called its own batcher, which would wait for itself; "
-            "call the function directly or use another batcher"
-        )
+            raise BatcherClosed(f"{self.name}: the batcher is closed. Create a new one")
+        raise BatcherError(BATCH_FUNCTION_CALLED_ITSELF.format(self.name))
 
     def _set_alarm(self, when: float) -> None:
         if self._alarm is None:
@@ -197,30 +288,81 @@ class Batcher(Core[Item, Result]):
         self._alarm.set(when)
 
     def _turn(self) -> None:
-        assert self._execution is not None
         batch = self._take()
         while batch is not None:
             self._batches.add(batch)
             self._execution.start(batch.items, partial(self._done, batch))
-            batch = None if self._execution.at_once else self._take()
+            # With a function in the loop, let its callers and the loop have a turn between batches.
+            batch = None if self._inline else self._take()
 
     def _done(self, batch: Batch[Item, Result], outcomes: list[Any]) -> None:
         self._batches.discard(batch)
+        self._sizes[batch.size] += 1
+        self._reasons[batch.reason] += 1
         self._finish(batch, outcomes)
+        if isinstance(outcomes[0], KeyboardInterrupt | SystemExit):
+            self._report("the batch function was interrupted", outcomes[0])
+        if self._on_batch is not None:
+            self._tell(self._on_batch, batch, outcomes)
         wake(batch.calls)
 
-    # Closing.
+    def _emptied(self) -> None:
+        if self._alarm is not None:
+            self._alarm.close()
+            self._alarm = None
+        self._execution.close(wait=False)
+        self._drained.set()
+
+    # Helpers.
+
+    def has_lost_its_loop(self) -> bool:
+        """Whether the event loop that this batcher belongs to has been closed."""
+        return self._process_id != 0 and self.loop.is_closed()
+
+    def _adopt_loop(self) -> None:
+        if asyncio.get_running_loop() is not self.loop:
+            self._bind()
 
     def _begin_closing(self) -> None:
         if not self.is_closing:
             self._close()
 
-    def _emptied(self) -> None:
-        assert self._drained is not None
-        if self._alarm is not None:
-            self._alarm.close()
-            self._alarm = None
-        self._drained.set()
+    def _report(self, message: str, error: BaseException) -> None:
+        self.loop.call_exception_handler({"message": f"{self.name}: {message}", "exception": error})
+
+    def _tell(
+        self,
+        hook: Callable[[BatchRecord], object],
+        batch: Batch[Item, Result],
+        outcomes: list[Any],
+    ) -> None:
+        record = BatchRecord(
+            batcher=self.name,
+            key=batch.key,
+            reason=batch.reason,
+            items=len(batch.calls),
+            size=batch.size,
+            failed=sum(isinstance(outcome, BaseException) for outcome in outcomes),
+            queue_wait_us=(batch.started - batch.calls[0].arrived) * 1e6,
+            execution_us=batch.seconds * 1e6,
+            ended_unix_ns=time.time_ns(),
+        )
+        try:
+            hook(record)
+        except Exception as error:
+            self._report("the on_batch hook failed", error)
 
 
-__all__ = ["Batcher", "Call"]
+def is_async(function: object) -> bool:
+    call_method = getattr(type(function), "__call__", None)  # noqa: B004
+    return iscoroutinefunction(function) or iscoroutinefunction(call_method)
+
+
+def is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def require(condition: bool, *, expected: str, **argument: object) -> None:
+    if not condition:
+        [(name, value)] = argument.items()
+        raise ConfigError(f"{name}={value!r}: expected {expected}")

@@ -4,8 +4,10 @@ from contextvars import Context
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from asynccfr.batcher.adaptive import Forecasts
 from asynccfr.batcher.call import Call
 from asynccfr.batcher.histogram import Histogram
+from asynccfr.batcher.rows import RowPool
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -16,13 +18,15 @@ class Batch(Generic[Item, Result]):
     @property
     def calls(self) -> list[Call[Result]]: ...
     @property
-    def items(self) -> list[Item]: ...
+    def items(self) -> Any: ...
     @property
     def reason(self) -> str: ...
     @property
     def size(self) -> int: ...
     @property
     def started(self) -> float: ...
+    @property
+    def seconds(self) -> float: ...
 
 class Participant:
     def __new__(cls, core: Core[Any, Any]) -> Participant: ...
@@ -38,6 +42,8 @@ class Core(Generic[Item, Result]):
     max_batch: int
     max_concurrent_batches: int
     window: float
+    rows: RowPool | None
+    forecasts: Forecasts | None
     is_open: bool
     is_closing: bool
     loop: Any
@@ -59,6 +65,7 @@ class Core(Generic[Item, Result]):
     participants: int
     participants_waiting: int
     queue_wait: Histogram
+    execution: Histogram
     def __init__(
         self,
         *,
@@ -71,6 +78,8 @@ class Core(Generic[Item, Result]):
         timeout: float | None = None,
         max_concurrent_batches: int = 1,
         fair: bool = False,
+        rows: RowPool | None = None,
+        forecasts: Forecasts | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None: ...
     def __call__(

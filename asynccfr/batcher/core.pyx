@@ -35,13 +35,13 @@ cdef class Lane:
     cdef list calls
     cdef Py_ssize_t first  # calls before it have left
     cdef Py_ssize_t live, size
-    cdef double full_since, not_before
+    cdef double full_since, promise, not_before
     cdef object entry  # its valid entry in the agenda
 
     def __cinit__(self, key=None):
         self.key = key
         self.calls = []
-        self.full_since = NEVER
+        self.full_since = self.promise = NEVER
 
     cdef void append(self, Call call, Place place):
         call.place = place
@@ -93,22 +93,28 @@ cdef class Batch:
     Attributes:
         key: their common key.
         calls: in order of arrival.
+        items: what the function gets: their items, or with a row buffer an array of as many rows.
         reason: "full", "idle" (nobody else could join), "window" or "closing".
         size: the sum of their sizes; the number of calls unless `size_of` is given.
         started: seconds of `time.monotonic`.
+        seconds: how long it took, once it is finished.
     """
 
     cdef readonly object key
     cdef readonly list calls
     cdef readonly str reason
     cdef readonly Py_ssize_t size
-    cdef readonly double started
+    cdef readonly double started, seconds
+    cdef object buffer  # the row buffer, and where in it each call's row is
+    cdef list indices
 
     __class_getitem__ = classmethod(GenericAlias)
 
     @property
     def items(self):
         cdef Call call
+        if self.buffer is not None:
+            return self.buffer.array[: len(self.calls)]
         return [call.item for call in self.calls]
 
 
@@ -159,6 +165,7 @@ cdef class Core:
     cdef readonly Py_ssize_t max_batch, max_concurrent_batches
     cdef readonly double window
     cdef readonly object key_of, size_of, capacity, timeout
+    cdef readonly object rows, forecasts
     cdef readonly bint refuse_when_full, fair
     cdef object clock
 
@@ -177,7 +184,7 @@ cdef class Core:
     cdef readonly Py_ssize_t queued, queued_size, executing, executing_batches
     cdef readonly Py_ssize_t submitted, succeeded, failed, cancelled, abandoned, timed_out, refused
     cdef readonly Py_ssize_t closed
-    cdef readonly Histogram queue_wait
+    cdef readonly Histogram queue_wait, execution
 
     __class_getitem__ = classmethod(GenericAlias)
 
@@ -193,6 +200,8 @@ cdef class Core:
         timeout=None,
         max_concurrent_batches=1,
         fair=False,
+        rows=None,
+        forecasts=None,
         clock=None,
     ):
         self.max_batch = max_batch
@@ -204,6 +213,8 @@ cdef class Core:
         self.timeout = timeout
         self.max_concurrent_batches = max_concurrent_batches
         self.fair = fair
+        self.rows = rows
+        self.forecasts = forecasts
         self.clock = clock
         self.is_open = True
         self.loop = UNSET
@@ -213,6 +224,7 @@ cdef class Core:
         self.agenda = []
         self.deadlines = []
         self.queue_wait = Histogram()
+        self.execution = Histogram()
 
     # What the owner provides.
 
@@ -261,7 +273,7 @@ cdef class Core:
         if timeout is not None:
             expires = call.arrived + check_timeout(timeout)
         if self.capacity is None or self.has_room(call.size):
-            self.enqueue(call)
+            self.enqueue(call, call.arrived)
         else:
             self.stand_in_line(call)
         self.submitted += 1
@@ -304,15 +316,20 @@ cdef class Core:
         elif self.window == 0 or self.everyone_waits():
             batch.reason = "idle"
         elif <double>lane.entry[0] <= now:
-            batch.reason = "window"
+            batch.reason = "window" if lane.head().arrived + self.window <= now else "idle"
         else:
             self.wake_at(lane.entry[0])
             return None
+        if self.forecasts is not None:
+            self.forecasts[lane.key].started(now)
         size = lane.size
         batch.key = lane.key
         batch.started = now
         batch.calls = lane.take(self.max_batch)
         batch.size = size - lane.size
+        if self.rows is not None:
+            rows = [call.row for call in batch.calls]
+            batch.buffer, batch.indices = self.rows.gather(lane.key, rows)
         for call in batch.calls:
             call.place = RUNNING
             self.queue_wait.add(now - call.arrived)
@@ -338,12 +355,16 @@ cdef class Core:
         """
         cdef Call call
         cdef Py_ssize_t i
+        batch.seconds = self.now() - batch.started
+        self.execution.add(batch.seconds)
+        if self.forecasts is not None:
+            self.forecasts[batch.key].cost.observe(batch.size, batch.seconds)
         for i in range(len(batch.calls)):
             call = batch.calls[i]
             if call.place != RUNNING:
                 continue
             self.release(call)
-            outcome = outcomes[i]
+            outcome = outcomes[i if batch.indices is None else batch.indices[i]]
             if isinstance(outcome, BaseException):
                 self.failed += 1
                 call.fail(personal(outcome))
@@ -351,6 +372,8 @@ cdef class Core:
                 self.succeeded += 1
                 call.succeed(outcome)
         self.executing_batches -= 1
+        if batch.buffer is not None:
+            self.rows.recycle(batch.buffer)
         if self.queued:
             self.ask_for_turn()
         self.notice_empty()
@@ -423,41 +446,65 @@ cdef class Core:
         hash(call.key)
         self.line.append(call, LINE)
 
-    cdef void enqueue(self, Call call):
+    cdef int enqueue(self, Call call, double now) except -1:
         cdef Lane lane = self.lanes.get(call.key)
-        cdef bint is_new = lane is None
-        if is_new:
+        cdef bint is_due_earlier = lane is None
+        if self.rows is not None:
+            self.write_row(call)
+        if lane is None:
             lane = Lane.__new__(Lane, call.key)
             self.lanes[call.key] = lane
         lane.append(call, LANE)
         self.queued += 1
         self.queued_size += call.size
         if lane.size >= self.max_batch and lane.full_since == NEVER:
-            lane.full_since = self.now()
-            is_new = True
-        if is_new:
+            lane.full_since = now
+            is_due_earlier = True
+        if self.forecasts is not None:
+            lane.promise = self.forecasts[call.key].arrived(now, lane.live)
+            is_due_earlier = is_due_earlier or lane.promise < <double>lane.entry[0]
+        if is_due_earlier:
             self.file(lane)
-        if self.window == 0 or self.is_closing or lane.size >= self.max_batch:
+        if <double>lane.entry[0] <= now or self.is_closing:
             self.ask_for_turn()
-        elif is_new:
+        elif is_due_earlier:
             self.wake_at(lane.entry[0])
+        return 0
+
+    cdef int write_row(self, Call call) except -1:
+        try:
+            call.row = self.rows.place(call.key, call.item)
+        except BaseException:
+            if call.key not in self.lanes:
+                self.rows.abandon(call.key)
+            raise
+        call.item = None
+        return 0
 
     cdef void admit(self):
         """Let those who stand in line into the queue, as far as there is room."""
+        cdef Call call
         while self.line.live and (
             self.queued_size + self.line.head().size <= <Py_ssize_t>self.capacity
         ):
-            self.enqueue(self.line.pop())
+            call = self.line.pop()
+            try:
+                self.enqueue(call, self.now())
+            except Exception as error:  # from writing its row
+                self.failed += 1
+                call.place = NOWHERE
+                self.let_go(call)
+                call.fail(error)
+                call.schedule_callbacks()
 
     cdef void release(self, Call call):
         """Take a call out of wherever it is."""
         cdef Lane lane
         cdef Place place = call.place
         call.place = NOWHERE
-        call.item = None
-        if call.participant is not None:
-            (<Participant>call.participant).goes_on()
-            call.participant = None
+        self.let_go(call)
+        if place != LINE and self.forecasts is not None:
+            self.forecasts[call.key].left()
         if place == RUNNING:
             self.executing -= 1
         elif place == LINE:
@@ -473,13 +520,18 @@ cdef class Core:
             if lane.live == 0:
                 self.close_lane(lane)
             self.admit()
-        call.owner = None
         self.notice_empty()
+
+    cdef void let_go(self, Call call):
+        if call.participant is not None:
+            (<Participant>call.participant).goes_on()
+        call.item = call.row = call.owner = call.participant = None
 
     # When the next batch may start.
 
     cdef double due(self, Lane lane):
-        return max(lane.not_before, min(lane.head().arrived + self.window, lane.full_since))
+        cdef double waited = lane.head().arrived + self.window
+        return max(lane.not_before, min(waited, lane.full_since, lane.promise))
 
     cdef void file(self, Lane lane):
         self.serial += 1
@@ -492,6 +544,8 @@ cdef class Core:
     cdef void close_lane(self, Lane lane):
         lane.entry = None
         del self.lanes[lane.key]
+        if self.rows is not None:
+            self.rows.abandon(lane.key)
 
     cdef Lane next_lane(self):
         """The lane that is due first, with a valid entry on top of the agenda."""

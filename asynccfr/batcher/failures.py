@@ -42,7 +42,7 @@ def copy_without_init(error: Exception) -> Exception:
 
 
 def outcomes_of(results: Any, count: int) -> list[Any]:
-    """The batch function's results as a list of `count`; raises BatcherError if they are not that."""
+    """The batch function's results as a list of `count`; BatcherError if they are not that."""
     if isinstance(results, list | tuple):
         outcomes = list(results)
     elif isinstance(results, str | bytes | Mapping | Set) or not (
