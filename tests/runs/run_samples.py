@@ -13,7 +13,7 @@ class State(Struct, frozen=True):
 
 
 def make_report(iteration: int, nodes: int = 100) -> IterationReport:
-    fit = FitReport(steps=10, loss=1.0, seconds=0.25)
+    fit = FitReport(samples=50, steps=10, loss_first=2.0, loss_last=1.0, seconds=0.25)
     inference = InferenceReport(
         rows=nodes,
         batches=10,
