@@ -292,19 +292,11 @@ def parameters(network: MLP) -> Columns:
 
 def resolve_device(name: str) -> torch.device:
     """The device of that name; `auto` is CUDA where there is one. Raises ConfigError."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
+    count = torch.cuda.device_count()
+    device = torch.device(("cuda" if count else "cpu") if name == "auto" else name)
+    if device.type == "cuda" and (device.index or 0) >= count:
         raise ConfigError(
-            f"inference.device: {name!r}: expected auto, cpu, cuda or cuda:N"
-        ) from None
-    if device.type not in ("cpu", "cuda"):
-        raise ConfigError(f"inference.device: {name!r}: expected auto, cpu, cuda or cuda:N")
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ConfigError(
-            f"inference.device: {name!r}: {torch.cuda.device_count()} CUDA devices found; use auto"
+            f"inference.device: {name!r}: {count} CUDA devices found; use auto or cpu"
         )
     return device
 

@@ -162,9 +162,7 @@ def test_the_opponent_is_not_fed(name):
 
 @pytest.mark.parametrize("name", RULE_BOTS)
 def test_with_few_turns_left_only_the_best_cards_are_played(name):
-    table = view(
-        hand=hand(red=[5, 6, 8, 10]), own_expeditions=columns(red=[2, 3, 4]), deck_size=4
-    )
+    table = view(hand=hand(red=[5, 6, 8, 10]), own_expeditions=columns(red=[2, 3, 4]), deck_size=4)
     assert chosen(name, table) == "play red 8"
 
 

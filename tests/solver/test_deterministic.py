@@ -1,0 +1,43 @@
+"""One seed, one set of samples: whatever drives the traversals, and however many at once."""
+
+import asyncio
+
+import pytest
+import uvloop
+
+from .small import digests, small_config
+
+GAMES = ["leduc_poker", "lost_cities(colors=2, numbers=3, wagers=1, hand_size=2)"]
+LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+
+
+def run(config, loop="asyncio"):
+    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+        return runner.run(digests(config))
+
+
+@pytest.fixture(scope="module", params=GAMES)
+def game_and_truth(request):
+    """A game and its digests under the sync driver."""
+    config = small_config(game=request.param, inference__driver={"type": "sync"})
+    return request.param, run(config)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(("concurrency", "max_batch"), [(1, 1), (16, 5), (16, 64), (256, 512)])
+def test_driver_and_concurrency_change_nothing(game_and_truth, concurrency, max_batch, loop):
+    game, truth = game_and_truth
+    driver = {"type": "async", "concurrency": concurrency, "max_batch": max_batch}
+    assert run(small_config(game=game, inference__driver=driver), loop) == truth
+
+
+def test_external_sampling_too():
+    sync, batched = (
+        run(small_config(solver__sampling={"type": "external"}, inference__driver=driver))
+        for driver in ({"type": "sync"}, {"type": "async", "concurrency": 16})
+    )
+    assert sync == batched
+
+
+def test_another_seed_gives_other_samples():
+    assert not set(run(small_config())) & set(run(small_config(seed=1)))

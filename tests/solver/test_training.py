@@ -1,0 +1,161 @@
+"""The async entrypoint: reports, resuming, cancelling, diverging, and what a run leaves behind."""
+
+import asyncio
+from contextlib import aclosing
+
+import numpy as np
+import pytest
+
+import asynccfr
+from asynccfr.agents import Agent
+from asynccfr.errors import CheckpointError, ConfigError, GameError, PlayerError, TrainingDiverged
+from asynccfr.runs import RunFolder
+from asynccfr.training import train
+
+from .small import digests, small_config
+
+
+async def test_one_report_an_iteration():
+    reports = [report async for report in train(small_config())]
+    assert [report.iteration for report in reports] == [1, 2, 3]
+    assert [report.evaluation == () for report in reports] == [True, True, False]
+    assert reports[-1].nodes_total == sum(report.nodes for report in reports)
+    for report in reports:
+        assert report.inference.rows == report.nodes > 0
+        assert report.inference.batch_max <= 512
+    assert reports[-1].evaluation[0].b == "random"
+
+
+async def test_training_shares_the_event_loop():
+    """Other tasks go on while it trains."""
+    turns = 0
+
+    async def bystander():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(bystander())
+    count = len(await digests(small_config()))
+    task.cancel()
+    assert turns > 10 * count
+
+
+async def test_resuming_equals_training_in_one_go(tmp_path):
+    whole = await digests(small_config(solver__iterations=4))
+    with RunFolder.create(tmp_path / "run", small_config()).lock() as folder:
+        await digests(folder.config, folder=folder)
+    longer = small_config(solver__iterations=4)
+    with RunFolder.open(tmp_path / "run").lock() as folder:
+        folder.reconfigure(longer)
+        await digests(longer, folder=folder)
+        assert [report.sample_digest for report in folder.reports()] == whole
+
+
+@pytest.mark.parametrize("phase", ["traverse", "advantage network of player 1", "against random"])
+async def test_cancelling_stops_cleanly_and_resumes(tmp_path, phase):
+    config = small_config(evaluation__every=2)
+    whole = await digests(config)
+    folder = RunFolder.create(tmp_path / "run", config)
+    reports = []
+
+    def interrupt(name, done, total):
+        if name == phase and len(reports) == 1:
+            loop.call_soon_threadsafe(task.cancel)
+
+    async def follow():
+        async with aclosing(train(config, folder=folder, progress=interrupt)) as iterator:
+            async for report in iterator:
+                reports.append(report)
+
+    loop = asyncio.get_running_loop()
+    with folder.lock():
+        task = asyncio.create_task(follow())
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not others
+        await digests(config, folder=folder)
+        assert [report.sample_digest for report in folder.reports()] == whole
+
+
+async def test_leaving_the_loop_early_leaves_nothing_running():
+    async with aclosing(train(small_config())) as reports:
+        async for _ in reports:
+            break
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_the_saved_agent_plays_what_was_trained(tmp_path):
+    config = small_config()
+    with RunFolder.create(tmp_path / "run", config).lock() as folder:
+        await digests(config, folder=folder)
+        agent = Agent.load(folder.agent)
+    assert agent.card.game == str(agent.game)
+    assert (agent.card.iterations, agent.card.seed) == (3, 0)
+    from asynccfr.cfr.best_response import nash_conv
+
+    assert 0 < nash_conv(agent.game, agent.policy) < 2
+
+
+async def test_diverging_ends_with_the_cause_and_keeps_the_checkpoint(tmp_path):
+    config = small_config(
+        solver__advantage={"memory": 200, "steps": 200, "batch": 32, "learning_rate": 1e30}
+    )
+    with RunFolder.create(tmp_path / "run", small_config()).lock() as folder:
+        await digests(small_config(), folder=folder)
+        before = sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir())
+    with pytest.raises(TrainingDiverged, match="advantage network of player 0.*learning_rate"):
+        await digests(config)
+    with RunFolder.open(tmp_path / "run").lock() as folder:
+        after = sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir())
+        assert before == after
+        assert folder.load_checkpoint(asynccfr.training.Totals).iteration == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"game": "chess"}, GameError, "chess"),
+        ({"evaluation__opponents": ["nobody"]}, PlayerError, "nobody"),
+        ({"inference__device": "cuda:99"}, ConfigError, "CUDA devices found"),
+    ],
+)
+async def test_bad_configurations_are_refused_before_any_work(changes, error, message):
+    with pytest.raises(error, match=message):
+        await digests(small_config(**changes))
+
+
+async def test_a_checkpoint_of_another_network_is_refused(tmp_path):
+    config = small_config()
+    with RunFolder.create(tmp_path / "run", config).lock() as folder:
+        await digests(config, folder=folder)
+        wider = small_config(solver__network={"width": 17, "depth": 2}, solver__iterations=4)
+        with pytest.raises(CheckpointError, match="does not fit"):
+            await digests(wider, folder=folder)
+
+
+def test_an_agent_file_says_what_is_wrong(tmp_path):
+    path = tmp_path / "agent.safetensors"
+    with pytest.raises(CheckpointError, match="agent.safetensors"):
+        Agent.load(path)
+    path.write_bytes(b"not an agent")
+    with pytest.raises(CheckpointError, match="not a readable agent"):
+        Agent.load(path)
+    from safetensors.numpy import save_file
+
+    save_file({"weights": np.zeros(3)}, path)
+    with pytest.raises(CheckpointError, match="not an agent of asynccfr"):
+        Agent.load(path)
+
+
+async def test_a_flipped_bit_in_an_agent_is_noticed(tmp_path):
+    config = small_config()
+    with RunFolder.create(tmp_path / "run", config).lock() as folder:
+        await digests(config, folder=folder)
+    damaged = bytearray(folder.agent.read_bytes())
+    damaged[-5] ^= 4
+    folder.agent.write_bytes(damaged)
+    with pytest.raises(CheckpointError, match="checksum"):
+        Agent.load(folder.agent)
