@@ -1,5 +1,6 @@
 """`asynccfr train`: start a run or continue one, and show how it goes."""
 
+import gc
 import time
 from contextlib import aclosing
 from pathlib import Path
@@ -109,6 +110,11 @@ async def follow_training(folder: RunFolder, console: Console) -> Signals | None
         async with aclosing(train(config, folder=folder, progress=display.phase)) as reports:
             async for report in reports:
                 display.report(report)
+                if not gc.get_freeze_count():
+                    # What torch has loaded by now would cost every full collection up to a second.
+                    gc.collect()
+                    gc.freeze()
+    gc.unfreeze()
     return stop.signal
 
 

@@ -12,26 +12,27 @@ from pathlib import Path
 import pytest
 from command_line import ENVIRONMENT
 
-from asynccfr.runs import RunFolder
+from asynccfr.runs import RunFolder, holds_run
 
 KILLS = 20
-LONGEST_SECONDS = 1.0
 CONFIG = """\
 game: kuhn_poker
 solver:
-  iterations: 40
+  iterations: 60
   traversals: 20
   sampling: {type: external}
   network: {width: 8, depth: 1}
-  advantage: {memory: 500, steps: 20, batch: 32}
-  average_strategy: {memory: 500, steps: 20, batch: 32}
+  advantage: {memory: 500, steps: 5, batch: 32}
+  average_strategy: {memory: 500, steps: 5, batch: 32}
 inference: {device: cpu, deterministic: true, threads: 1}
 evaluation: {deals: 2, opponents: [random]}
 """
 
-# Imports torch once, then runs each command line that it reads in a process of its own.
+# Imports torch once, with what its first optimiser step would import for seconds, and then runs
+# each command line that it reads in a process of its own.
 LAUNCHER = """
 import os, sys
+import torch._dynamo
 import asynccfr.training
 from asynccfr.cli import main
 for line in sys.stdin:
@@ -82,21 +83,39 @@ def launcher(kuhn: Path) -> Iterator[Launcher]:
 @pytest.mark.timeout(300)
 def test_kill_while_training(launcher: Launcher) -> None:
     """Each process continues the run of the one before; together they do what one alone does."""
-    assert launcher.start("quiet")
+    launcher.start("quiet")
     assert launcher.read() == 0, log()
+    quiet = RunFolder.open("quiet")
+    last = quiet.reports()[-1]
+    an_iteration = last.elapsed_seconds / last.iterations
     rng = random.Random(0)
+    reached = []
     for _ in range(KILLS):
         child = launcher.start("killed")
-        time.sleep(rng.uniform(0, LONGEST_SECONDS))
+        wait_until_saved("killed", max(reached, default=0) + rng.randrange(3))
+        time.sleep(rng.uniform(0, 1.5 * an_iteration))
         os.kill(child, signal.SIGKILL)
-        assert launcher.read() in (0, -signal.SIGKILL), log()
+        assert launcher.read() == -signal.SIGKILL, log()
+        reached.append(saved("killed"))
+    assert reached == sorted(reached)
+    assert len(set(reached)) > KILLS / 3
     launcher.start("killed")
     assert launcher.read() == 0, log()
-    quiet, killed = RunFolder.open("quiet"), RunFolder.open("killed")
+    killed = RunFolder.open("killed")
     assert [(report.iteration, report.sample_digest) for report in killed.reports()] == [
         (report.iteration, report.sample_digest) for report in quiet.reports()
     ]
     assert killed.agent.read_bytes() == quiet.agent.read_bytes()
+
+
+def saved(folder: str) -> int:
+    """The iteration of the newest checkpoint; 0 before the folder holds a run."""
+    return RunFolder.open(folder).saved_iteration() if holds_run(folder) else 0
+
+
+def wait_until_saved(folder: str, iteration: int) -> None:
+    while saved(folder) < iteration:
+        time.sleep(0.005)
 
 
 def log() -> str:

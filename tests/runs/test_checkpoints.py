@@ -43,16 +43,17 @@ def test_the_newest_two_are_kept(store: CheckpointStore, config: TrainConfig) ->
     assert_same(store.load(State, config), make_checkpoint(8))
 
 
+@pytest.mark.parametrize("following", [13, 20, 25])
 def test_pruning_keeps_the_good_one_rather_than_the_damaged(
-    store: CheckpointStore, config: TrainConfig
+    store: CheckpointStore, config: TrainConfig, following: int
 ) -> None:
     store.save(make_checkpoint(10), config)
     store.save(make_checkpoint(20), config)
     (store.path / "00000020" / FILES[0]).write_bytes(b"")
     resumed = CheckpointStore(store.path)
     assert_same(resumed.load(State, config), make_checkpoint(10))
-    resumed.save(make_checkpoint(13), config)
-    assert resumed.iterations() == [10, 13]
+    resumed.save(make_checkpoint(following), config)
+    assert resumed.iterations() == [10, following]
 
 
 def test_an_iteration_can_be_saved_again(store: CheckpointStore, config: TrainConfig) -> None:

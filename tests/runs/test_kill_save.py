@@ -37,6 +37,7 @@ def test_kill_while_saving(folder: RunFolder) -> None:
         child = subprocess.Popen(
             [sys.executable, "-c", CHILD, folder.path, Path(__file__).parent],
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
         )
         with child:
@@ -44,6 +45,8 @@ def test_kill_while_saving(folder: RunFolder) -> None:
             resumed_at.append(int(child.stdout.readline()))
             time.sleep(rng.uniform(0, 0.1))
             child.send_signal(signal.SIGKILL)
+            # A warning would mean that a half-written checkpoint had been taken for a whole one.
+            assert child.communicate()[1] == ""
     assert resumed_at == sorted(resumed_at)
     assert resumed_at[-1] > 0
     with folder.lock():

@@ -216,9 +216,9 @@ def test_an_agent_is_replaced_whole_or_not_at_all(
             folder.save_agent(Agent(b"second"))
         monkeypatch.undo()
         assert folder.agent.read_bytes() == b"first"
+        assert not [file.name for file in folder.path.iterdir() if file.suffix == ".tmp"]
         folder.save_agent(Agent(b"second"))
     assert folder.agent.read_bytes() == b"second"
-    assert not [file.name for file in folder.path.iterdir() if file.suffix == ".tmp"]
 
 
 def failing_fsync(descriptor: int) -> None:
