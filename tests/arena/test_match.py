@@ -6,7 +6,7 @@ from asynccfr.arena import MatchPlan, play_match, play_matches
 from asynccfr.errors import GameError
 from asynccfr.games import load_game
 from asynccfr.players import make_player
-from tests.arena.conftest import Constant, DuelGame, Slow
+from tests.arena.duel import Constant, DuelGame, Slow
 
 
 async def test_luck_that_swapping_seats_cancels_leaves_the_exact_difference():
