@@ -1,5 +1,6 @@
 """`asynccfr evaluate`: how strong players are, by mirrored deals with confidence intervals."""
 
+import sys
 from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
@@ -16,6 +17,8 @@ from asynccfr.event_loop import run
 from asynccfr.games import Game
 from asynccfr.players import Player, players_for, seated
 from asynccfr.reports import MatchReport
+
+PLAIN_WIDTH = 120  # where output goes to no terminal
 
 
 @click.command("evaluate")
@@ -66,7 +69,7 @@ def command(
     table = chosen_game(game, [*agents, *against])
     if len(agents) == 1 and not against:
         against = [name for name in players_for(table) if name != agents[0]]
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     reports = run(evaluate(table, agents, against, plan, console))
     if len(agents) > 2 and not against:
         console.print(matrix_table(reports))
@@ -110,7 +113,9 @@ def reading_aid(plan: MatchPlan) -> str:
     game = "game" if plan.rounds == 1 else "match of three rounds"
     return (
         f"Score: what the player makes a {game}, the opponent's points deducted; {plan.deals} "
-        "deals, each played from both seats. A difference is real if its interval has no 0 in it."
+        "deals, each played from both seats. A difference is real if its interval has no 0 in it.\n"
+        "Length: decisions a round. Opened, points each: colours a round and points a colour, the "
+        "player's and the opponent's."
     )
 
 

@@ -12,26 +12,28 @@ from asynccfr.reports import MatchReport
 
 def score_table(reports: Sequence[MatchReport]) -> Table:
     """Scores and win rates of each `a` against its `b`, with their 95% intervals."""
-    table = _table("Scores", "player", "against", "score [95%]", "win rate [95%]", "draws")
+    table = _table("Scores", "player", "against", "score [95%]", "win rate [95%]")
     for report in reports:
         table.add_row(
             Text(report.a),
             Text(report.b),
             f"{report.score:+.3g} \\[{report.score_low:+.3g}, {report.score_high:+.3g}]",
             f"{report.win_rate:.1%} \\[{report.win_rate_low:.1%}, {report.win_rate_high:.1%}]",
-            f"{report.draws:.1%}",
             style=_style(report.score_low, report.score_high),
         )
     return table
 
 
 def play_table(reports: Sequence[MatchReport]) -> Table:
-    """How the games went: their length and, of Lost Cities, the expeditions."""
+    """How the games went: draws, decisions a round and, of Lost Cities, the expeditions.
+
+    Colours opened a round and points an opened colour are the player's, then the opponent's.
+    """
     expeditions = any(report.opened_a is not None for report in reports)
-    columns = ("capped", "colours opened", "points a colour") if expeditions else ()
-    table = _table("Play, a round", "player", "against", "decisions", *columns)
+    columns = ("capped", "opened", "points each") if expeditions else ()
+    table = _table("Play", "player", "against", "draws", "length", *columns)
     for report in reports:
-        row = [f"{report.mean_length:.1f}"]
+        row = [f"{report.draws:.1%}", f"{report.mean_length:.1f}"]
         if expeditions:
             row += [
                 f"{report.capped:.1%}",
