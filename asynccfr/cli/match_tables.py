@@ -37,7 +37,7 @@ def play_table(reports: Sequence[MatchReport]) -> Table:
         if expeditions:
             row += [
                 f"{report.capped:.1%}",
-                f"{report.opened_a:.2f} : {report.opened_b:.2f}",
+                f"{report.opened_a:.1f} : {report.opened_b:.1f}",
                 f"{_points(report.points_per_colour_a)} : {_points(report.points_per_colour_b)}",
             ]
         table.add_row(Text(report.a), Text(report.b), *row)
@@ -68,7 +68,10 @@ def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     for column in columns:
         named = column in ("", "player", "against")
-        table.add_column(Text(column), justify="left" if named else "right", no_wrap=not named)
+        if named:
+            table.add_column(Text(column), overflow="fold")
+        else:
+            table.add_column(Text(column), justify="right", no_wrap=True)
     return table
 
 

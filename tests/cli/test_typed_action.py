@@ -52,7 +52,7 @@ def test_what_is_not_understood_says_so(text, message):
 
 
 def test_what_is_ambiguous_lists_what_it_may_mean():
-    with pytest.raises(NotUnderstood, match="7: play red 7, discard red 7?"):
+    with pytest.raises(NotUnderstood, match=r"7: play red 7, discard red 7\?"):
         typed_action("r 7", ["play red 7", "discard red 7", "play red 2"])
 
 
