@@ -65,6 +65,7 @@ def command(
     asynccfr evaluate runs/a runs/b cautious             all against all
     asynccfr evaluate runs/a runs/b --against cautious   both against one
     """
+    agents = list(dict.fromkeys(agents))
     plan = MatchPlan(deals=deals, rounds=3 if rounds == "3" else 1, seed=seed)
     table = chosen_game(game, [*agents, *against])
     if len(agents) == 1 and not against:
@@ -113,9 +114,7 @@ def reading_aid(plan: MatchPlan) -> str:
     game = "game" if plan.rounds == 1 else "match of three rounds"
     return (
         f"Score: what the player makes a {game}, the opponent's points deducted; {plan.deals} "
-        "deals, each played from both seats. A difference is real if its interval has no 0 in it.\n"
-        "Length: decisions a round. Opened, points each: colours a round and points a colour, the "
-        "player's and the opponent's."
+        "deals, each played from both seats. A difference is real if its interval has no 0 in it."
     )
 
 

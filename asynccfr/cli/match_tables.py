@@ -25,13 +25,15 @@ def score_table(reports: Sequence[MatchReport]) -> Table:
 
 
 def play_table(reports: Sequence[MatchReport]) -> Table:
-    """How the games went: draws, decisions a round and, of Lost Cities, the expeditions.
-
-    Colours opened a round and points an opened colour are the player's, then the opponent's.
-    """
+    """How the games went: draws, decisions a round and, of Lost Cities, the expeditions."""
     expeditions = any(report.opened_a is not None for report in reports)
     columns = ("capped", "opened", "points each") if expeditions else ()
     table = _table("Play", "player", "against", "draws", "length", *columns)
+    if expeditions:
+        table.caption = (
+            "Opened, points each: colours opened a round and points an opened colour, "
+            "the player's : the opponent's."
+        )
     for report in reports:
         row = [f"{report.draws:.1%}", f"{report.mean_length:.1f}"]
         if expeditions:
@@ -65,7 +67,7 @@ def matrix_table(reports: Sequence[MatchReport]) -> Table:
 
 
 def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table = Table(title=title, title_justify="left", caption_justify="left", box=SIMPLE_HEAD)
     for column in columns:
         named = column in ("", "player", "against")
         if named:
