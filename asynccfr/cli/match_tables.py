@@ -52,7 +52,7 @@ def matrix_table(reports: Sequence[MatchReport]) -> Table:
     for report in reports:
         half = (report.score_high - report.score_low) / 2
         cells[report.a][report.b] = report.score, half
-        cells[report.b][report.a] = -report.score, half
+        cells[report.b][report.a] = 0.0 - report.score, half
     means = {name: sum(s for s, _ in row.values()) / len(row) for name, row in cells.items()}
     order = sorted(means, key=lambda name: -means[name])
     table = _table("Score of the row against the column, ± 95%", "", *order, "mean")
