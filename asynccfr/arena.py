@@ -14,12 +14,12 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from asynccfr.errors import GameError, PlayerError
+from asynccfr.errors import ConfigError, GameError, PlayerError
 from asynccfr.games.contract import Game, State
 from asynccfr.games.lost_cities import LostCitiesState
 from asynccfr.intervals import mean_interval, share_interval
@@ -31,13 +31,31 @@ CHECKS_OF_PATIENCE = 10
 
 
 class MatchPlan(Struct, frozen=True, kw_only=True):
-    """How a match is played; `play_match` says what each field does."""
+    """How a match is played. Raises ConfigError for a field out of range.
 
-    deals: Annotated[int, Meta(ge=2)] = 1000
+    Fields:
+        deals: deals, at least 2; each is played twice, seats swapped.
+        rounds: rounds of a game, 1 or 3; see `play_match`.
+        seed: of the deals, and of the players' random choices.
+        concurrency: games at once, where a player's `act` is a coroutine function; else one.
+        patience: seconds without any answer after which a match is given up.
+    """
+
+    deals: int = 1000
     rounds: Literal[1, 3] = 1
-    seed: Annotated[int, Meta(ge=0)] = 0
-    concurrency: Annotated[int, Meta(ge=1)] = 1024
-    patience: Annotated[float, Meta(gt=0)] = 300.0
+    seed: int = 0
+    concurrency: int = 1024
+    patience: float = 300.0
+
+    def __post_init__(self) -> None:
+        for name, holds, expected in (
+            ("deals", self.deals >= 2, "at least 2, for an interval"),
+            ("rounds", self.rounds in (1, 3), "1 or 3"),
+            ("concurrency", self.concurrency >= 1, "at least 1"),
+            ("patience", self.patience > 0, "more than 0 seconds"),
+        ):
+            if not holds:
+                raise ConfigError(f"MatchPlan.{name}={getattr(self, name)}: expected {expected}")
 
 
 async def play_match(
@@ -114,7 +132,7 @@ class _Match:
         self.points = [0, 0]
 
     def concurrency(self) -> int:
-        """Games at once: one unless a player ever has to be awaited."""
+        """Games at once: one, if no player ever waits, so that the event loop keeps turning."""
         waits = any(inspect.iscoroutinefunction(player.act) for player in self.players)
         return min(self.plan.concurrency, 2 * self.plan.deals) if waits else 1
 

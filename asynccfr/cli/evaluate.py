@@ -1,5 +1,6 @@
 """`asynccfr evaluate`: how strong players are, by mirrored deals with confidence intervals."""
 
+import sys
 from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
@@ -16,6 +17,8 @@ from asynccfr.event_loop import run
 from asynccfr.games import Game
 from asynccfr.players import Player, players_for, seated
 from asynccfr.reports import MatchReport
+
+PLAIN_WIDTH = 120  # where output goes to no terminal
 
 
 @click.command("evaluate")
@@ -62,11 +65,12 @@ def command(
     asynccfr evaluate runs/a runs/b cautious             all against all
     asynccfr evaluate runs/a runs/b --against cautious   both against one
     """
+    agents = list(dict.fromkeys(agents))
     plan = MatchPlan(deals=deals, rounds=3 if rounds == "3" else 1, seed=seed)
     table = chosen_game(game, [*agents, *against])
     if len(agents) == 1 and not against:
         against = [name for name in players_for(table) if name != agents[0]]
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     reports = run(evaluate(table, agents, against, plan, console))
     if len(agents) > 2 and not against:
         console.print(matrix_table(reports))

@@ -12,30 +12,34 @@ from asynccfr.reports import MatchReport
 
 def score_table(reports: Sequence[MatchReport]) -> Table:
     """Scores and win rates of each `a` against its `b`, with their 95% intervals."""
-    table = _table("Scores", "player", "against", "score [95%]", "win rate [95%]", "draws")
+    table = _table("Scores", "player", "against", "score [95%]", "win rate [95%]")
     for report in reports:
         table.add_row(
             Text(report.a),
             Text(report.b),
             f"{report.score:+.3g} \\[{report.score_low:+.3g}, {report.score_high:+.3g}]",
             f"{report.win_rate:.1%} \\[{report.win_rate_low:.1%}, {report.win_rate_high:.1%}]",
-            f"{report.draws:.1%}",
             style=_style(report.score_low, report.score_high),
         )
     return table
 
 
 def play_table(reports: Sequence[MatchReport]) -> Table:
-    """How the games went: their length and, of Lost Cities, the expeditions."""
+    """How the games went: draws, decisions a round and, of Lost Cities, the expeditions."""
     expeditions = any(report.opened_a is not None for report in reports)
-    columns = ("capped", "colours opened", "points a colour") if expeditions else ()
-    table = _table("Play, a round", "player", "against", "decisions", *columns)
+    columns = ("capped", "opened", "points each") if expeditions else ()
+    table = _table("Play", "player", "against", "draws", "length", *columns)
+    if expeditions:
+        table.caption = (
+            "Opened, points each: colours opened a round and points an opened colour, "
+            "the player's : the opponent's."
+        )
     for report in reports:
-        row = [f"{report.mean_length:.1f}"]
+        row = [f"{report.draws:.1%}", f"{report.mean_length:.1f}"]
         if expeditions:
             row += [
                 f"{report.capped:.1%}",
-                f"{report.opened_a:.2f} : {report.opened_b:.2f}",
+                f"{report.opened_a:.1f} : {report.opened_b:.1f}",
                 f"{_points(report.points_per_colour_a)} : {_points(report.points_per_colour_b)}",
             ]
         table.add_row(Text(report.a), Text(report.b), *row)
@@ -48,7 +52,7 @@ def matrix_table(reports: Sequence[MatchReport]) -> Table:
     for report in reports:
         half = (report.score_high - report.score_low) / 2
         cells[report.a][report.b] = report.score, half
-        cells[report.b][report.a] = -report.score, half
+        cells[report.b][report.a] = 0.0 - report.score, half
     means = {name: sum(s for s, _ in row.values()) / len(row) for name, row in cells.items()}
     order = sorted(means, key=lambda name: -means[name])
     table = _table("Score of the row against the column, ± 95%", "", *order, "mean")
@@ -63,10 +67,13 @@ def matrix_table(reports: Sequence[MatchReport]) -> Table:
 
 
 def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table = Table(title=title, title_justify="left", caption_justify="left", box=SIMPLE_HEAD)
     for column in columns:
         named = column in ("", "player", "against")
-        table.add_column(Text(column), justify="left" if named else "right", no_wrap=not named)
+        if named:
+            table.add_column(Text(column), overflow="fold")
+        else:
+            table.add_column(Text(column), justify="right", no_wrap=True)
     return table
 
 

@@ -4,11 +4,10 @@ import shlex
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from asynccfr.cli.match_tables import score_table
 from asynccfr.cli.progress import write
-from asynccfr.reports import IterationReport, MatchReport
+from asynccfr.reports import IterationReport
 from asynccfr.runs import RunFolder
 
 
@@ -16,7 +15,7 @@ def print_summary(console: Console, folder: RunFolder, reports: Sequence[Iterati
     """The latest evaluation, the files, and the commands that use them."""
     evaluated = [report for report in reports if report.evaluation]
     if evaluated:
-        console.print(match_table(evaluated[-1].evaluation))
+        console.print(score_table(evaluated[-1].evaluation))
     where = {
         "run folder": folder.path,
         "agent": folder.agent,
@@ -38,16 +37,3 @@ def print_summary(console: Console, folder: RunFolder, reports: Sequence[Iterati
 
 def resume_command(folder: RunFolder) -> str:
     return f"asynccfr train --resume {shlex.quote(str(folder.path))}"
-
-
-def match_table(matches: Sequence[MatchReport]) -> Table:
-    """Scores and win rates with their 95% intervals."""
-    table = Table(title="Evaluation (95% intervals)")
-    for column in ("opponent", "games", "score", "win rate", "length"):
-        table.add_column(column, justify="left" if column == "opponent" else "right")
-    for match in matches:
-        score = f"{match.score:+.2f} [{match.score_low:+.2f}, {match.score_high:+.2f}]"
-        won = f"{match.win_rate:.1%} [{match.win_rate_low:.1%}, {match.win_rate_high:.1%}]"
-        cells = (match.b, str(2 * match.deals), score, won, f"{match.mean_length:.1f}")
-        table.add_row(*map(Text, cells))
-    return table

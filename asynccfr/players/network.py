@@ -31,11 +31,11 @@ class NetworkPlayer:
         self.rule = agent.rule
         where = torch.device(device)
         forward = InferenceCopy(agent.network, device=where)
-        evaluator = Evaluator(
+        self.evaluator = Evaluator(
             [forward] * agent.game.num_players, agent.game, device=where, max_batch=max_batch
         )
         self.batcher: Batcher[Query, Query] = Batcher(
-            evaluator, max_batch=max_batch, inline=where.type == "cpu"
+            self.evaluator, max_batch=max_batch, inline=where.type == "cpu"
         )
 
     async def __aenter__(self) -> Self:

@@ -4,7 +4,7 @@ import pytest
 
 from asynccfr.arena import MatchPlan, play_match
 from asynccfr.errors import PlayerError
-from tests.arena.conftest import Constant, Slow
+from tests.arena.duel import Constant, Slow
 
 PLAN = MatchPlan(deals=50, concurrency=20)
 

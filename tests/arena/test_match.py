@@ -3,10 +3,10 @@ import asyncio
 import pytest
 
 from asynccfr.arena import MatchPlan, play_match, play_matches
-from asynccfr.errors import GameError
+from asynccfr.errors import ConfigError, GameError
 from asynccfr.games import load_game
 from asynccfr.players import make_player
-from tests.arena.conftest import Constant, DuelGame, Slow
+from tests.arena.duel import Constant, DuelGame, Slow
 
 
 async def test_luck_that_swapping_seats_cancels_leaves_the_exact_difference():
@@ -235,3 +235,12 @@ async def test_expeditions_are_those_of_the_final_tables():
 
 def score(ranks):
     return (sum(ranks) - 20) * (1 + ranks.count(0)) + (20 if len(ranks) >= 8 else 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [("deals", 1, "at least 2"), ("rounds", 2, "1 or 3"), ("concurrency", 0, "at least 1")],
+)
+def test_a_plan_that_cannot_be_played_is_refused(field, value, expected):
+    with pytest.raises(ConfigError, match=f"MatchPlan.{field}={value}: expected {expected}"):
+        MatchPlan(**{field: value})

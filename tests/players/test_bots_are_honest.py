@@ -18,7 +18,7 @@ def replay(game, steps):
 
 
 def play(game, bot, rng, decisions):
-    """The steps of so many decisions of a bot that plays itself, and which of them were chance's."""
+    """The steps of so many decisions of a bot against itself, and which were chance's."""
     state = game.new_state()
     steps = []
     while decisions and not state.is_terminal:

@@ -37,7 +37,7 @@ def test_an_unknown_name_is_refused_with_the_nearest():
 
 
 def test_a_bot_of_another_game_is_unknown():
-    with pytest.raises(PlayerError, match="unknown player 'cautious'.*a bot of kuhn_poker: random"):
+    with pytest.raises(PlayerError, match=r"player 'cautious'.*a bot of kuhn_poker: random;"):
         make_player("cautious", load_game("kuhn_poker"))
 
 
