@@ -48,7 +48,8 @@ Policy: TypeAlias = Callable[[InformationStates], npt.NDArray[np.floating]]
 
 def uniform(states: InformationStates) -> npt.NDArray[np.float64]:
     """The policy that plays every legal action equally often."""
-    return states.legal / states.legal.sum(axis=1, keepdims=True)
+    counts: npt.NDArray[np.int_] = states.legal.sum(axis=1, keepdims=True)
+    return np.asarray(states.legal / counts, dtype=np.float64)
 
 
 class TabularPolicy:

@@ -1,6 +1,7 @@
 """Games: the `Game`/`State` contract, the registry, and the games themselves."""
 
 from asynccfr.games.contract import CHANCE, TERMINAL, Game, State
+from asynccfr.games.python import PythonGame
 from asynccfr.games.registry import load_game, registered_games
 
-__all__ = ["CHANCE", "TERMINAL", "Game", "State", "load_game", "registered_games"]
+__all__ = ["CHANCE", "TERMINAL", "Game", "PythonGame", "State", "load_game", "registered_games"]

@@ -27,22 +27,17 @@ class OpenSpielGame(PythonGame[Any]):
     """
 
     def __init__(self, text: str) -> None:
-        original = load_pyspiel(text)
-        simultaneous = original.get_type().dynamics == Kind.Dynamics.SIMULTANEOUS
-        game = pyspiel.convert_to_turn_based(original) if simultaneous else original
-        self.text = text
+        game = load_pyspiel(text)
+        if game.get_type().dynamics == Kind.Dynamics.SIMULTANEOUS:
+            game = pyspiel.convert_to_turn_based(game)
         self.pyspiel_game = game
         super().__init__(
-            name=PREFIX + original.get_type().short_name,
-            parameters=original.get_parameters(),
+            name=PREFIX + text,
             num_actions=game.num_distinct_actions(),
             information_state_tensor_size=game.information_state_tensor_size(),
             min_utility=game.min_utility(),
             max_utility=game.max_utility(),
         )
-
-    def __str__(self) -> str:
-        return PREFIX + self.text
 
     def start(self) -> Any:
         return self.pyspiel_game.new_initial_state()

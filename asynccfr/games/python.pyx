@@ -1,7 +1,9 @@
 """Games in plain Python: describe a game by pure functions of a position, and everything here plays it.
 
 A position is any value that stands for one history and is never changed once made; undo and clone
-come for free. A game takes `PythonGame`, fixes its numbers and writes eight methods:
+come for free. A game fixes its numbers and writes eight methods:
+
+    from asynccfr.games import TERMINAL, PythonGame
 
     class RockPaperScissors(PythonGame):
         \"""Player 1 moves second but does not see the first move; winning with rock counts twice.\"""
@@ -210,8 +212,10 @@ cdef class PythonState(State):
 
     def information_state_key(self, int player):
         self.check_player(player)
+        # Whether it is their turn or the game is over, a player knows too.
+        turn = b"o" if self.is_terminal else b"m" if self.current_player == player else b"w"
         key = self.rules.information_state(self.position, player)
-        return key.encode() if isinstance(key, str) else key
+        return turn + (key.encode() if isinstance(key, str) else key)
 
     def action_to_string(self, int action):
         return self.rules.action_name(self.position, action)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from asynccfr.cfr.best_response import nash_conv, tabulate
-from asynccfr.cfr.policy import InformationStates, uniform
+from asynccfr.cfr.policy import uniform
 from asynccfr.cfr.sequence_form import sequence_form
 from asynccfr.cfr.tabular import solve
 from asynccfr.errors import GameError
 from asynccfr.games import load_game
+from asynccfr.games.conformance import check_game
 
 from .random_games import random_policy
 
@@ -85,23 +86,13 @@ def test_simultaneous_moves_are_hidden_from_each_other():
     assert len(set(keys)) == 1
 
 
-@pytest.mark.parametrize("name", [LIARS_DICE, GOOFSPIEL, "openspiel:phantom_ttt"])
+@pytest.mark.parametrize(
+    "name", ["openspiel:leduc_poker", LIARS_DICE, GOOFSPIEL, "openspiel:phantom_ttt"]
+)
 def test_their_games_keep_the_contract(name):
     game = load_game(name)
-    assert load_game(str(game)).parameters == game.parameters
-    for seed in range(10):
-        state = game.new_state(seed)
-        while not state.is_terminal:
-            batch = InformationStates.of([state])
-            assert np.isfinite(batch.tensors).all()
-            action = seed % len(state.legal_actions())
-            twin = state.clone()
-            twin.apply(state.legal_actions()[action])
-            twin.undo()
-            assert twin.information_state_key(0) == state.information_state_key(0)
-            np.testing.assert_array_equal(InformationStates.of([twin]).tensors, batch.tensors)
-            state.apply(state.legal_actions()[action])
-        assert sum(state.returns()) == 0.0
+    check_game(game, playouts=3, hidden_information=game.new_state().is_chance)
+    assert str(load_game(str(game))) == str(game) == name
 
 
 @pytest.mark.parametrize(

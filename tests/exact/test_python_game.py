@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from asynccfr.cfr.sequence_form import sequence_form
 from asynccfr.cfr.tabular import solve
 from asynccfr.errors import GameError, IllegalAction
-from asynccfr.games import TERMINAL, python
-from asynccfr.games.python import PythonGame
+from asynccfr.games import PythonGame, python
+from asynccfr.games.conformance import check_game
 
 from .random_games import RandomGame
 
@@ -19,8 +19,8 @@ from .random_games import RandomGame
 def documented_game():
     """The example of the module's documentation."""
     text = python.__doc__
-    begin, end = text.index("    class"), text.index("With chance")
-    scope = {"PythonGame": PythonGame, "TERMINAL": TERMINAL}
+    begin, end = text.index("    from asynccfr"), text.index("With chance")
+    scope = {}
     exec(textwrap.dedent(text[begin:end]), scope)
     return scope["RockPaperScissors"]()
 
@@ -31,6 +31,10 @@ def test_the_documented_example_has_its_equilibrium():
     solver, evaluation = solve(tree, 1e-3)
     assert evaluation.values[0] == pytest.approx(0.0, abs=1e-3)
     np.testing.assert_allclose(solver.average_strategy(), [0.25, 0.5, 0.25] * 2, atol=1e-2)
+
+
+def test_the_documented_example_keeps_the_contract():
+    check_game(documented_game(), playouts=20, hidden_information=False)
 
 
 def test_the_documented_example_reads_well():
