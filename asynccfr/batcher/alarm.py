@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Protocol
 
 CLOCK_MONOTONIC = 1
+FAR_AWAY = 9e9  # seconds; in nanoseconds, about what 63 bits can hold
 
 
 class Alarm(Protocol):
@@ -46,7 +47,7 @@ class TimerfdAlarm:
             raise
 
     def set(self, when: float) -> None:
-        timerfd_settime(self._fd, max(1, int(when * 1e9)))
+        timerfd_settime(self._fd, max(1, int(min(when, FAR_AWAY) * 1e9)))
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -90,7 +91,7 @@ class ThreadAlarm:
             while self._open:
                 left = self._when - monotonic()
                 if left > 0:
-                    self._changed.wait(None if left == float("inf") else left)
+                    self._changed.wait(min(left, threading.TIMEOUT_MAX))
                     continue
                 self._when = float("inf")
                 try:
