@@ -1,1 +1,5 @@
 """Deep CFR on an asyncio micro-batcher."""
+
+from asynccfr.batcher import Batcher
+
+__all__ = ["Batcher"]

@@ -281,7 +281,7 @@ class Batcher(Core[Item, Result]):
 
     def _set_alarm(self, when: float) -> None:
         if self._alarm is None:
-            self._alarm = alarm(self.loop, self._ring)
+            self._alarm = alarm(self.loop, self)
         self._alarm.set(when)
 
     def _turn(self) -> None:

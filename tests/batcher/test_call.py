@@ -100,6 +100,17 @@ async def test_gather_cancels_its_calls(batcher, gate):
     assert all(call.cancelled() for call in calls)
 
 
+async def test_gather_collects_what_became_of_calls(batcher, gate):
+    kept, dropped, given_up = batcher(1), batcher(2), batcher(3)
+    dropped.cancel("no longer wanted")
+    given_up.cancel()
+    gate.let_through()
+    result, *errors = await asyncio.gather(kept, dropped, given_up, return_exceptions=True)
+    assert result == 2
+    assert [type(error) for error in errors] == [asyncio.CancelledError] * 2
+    assert errors[0].args == ("no longer wanted",)
+
+
 async def test_a_cancel_message_is_kept(batcher):
     call = batcher(1)
     assert call.cancel("no longer wanted")
