@@ -11,11 +11,13 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
 CLOCK_MONOTONIC = 1
+FAR_AWAY = 9e9  # seconds; in nanoseconds, about what 63 bits can hold
 
 
 class Alarm(Protocol):
@@ -26,12 +28,36 @@ class Alarm(Protocol):
         """Ring no more."""
 
 
-def alarm(loop: asyncio.AbstractEventLoop, ring: Callable[[], object]) -> Alarm:
-    """The best alarm for this platform and loop; `ring` is called back in the loop."""
+class Rings(Protocol):
+    def _ring(self) -> object: ...
+
+
+def alarm(loop: asyncio.AbstractEventLoop, owner: Rings) -> Alarm:
+    """The best alarm for this platform and loop; `owner._ring` is called back in the loop.
+
+    The owner is not kept alive, and the alarm closes when it dies.
+    """
+    reference = weakref.ref(owner)
+
+    def ring() -> None:
+        alive = reference()
+        if alive is not None:
+            alive._ring()
+
+    made: Alarm
     try:
-        return TimerfdAlarm(loop, ring)
+        made = TimerfdAlarm(loop, ring)
     except (OSError, NotImplementedError):
-        return ThreadAlarm(loop, ring)
+        made = ThreadAlarm(loop, ring)
+    weakref.finalize(owner, close_in_loop, loop, made).atexit = False
+    return made
+
+
+def close_in_loop(loop: asyncio.AbstractEventLoop, alarm: Alarm) -> None:
+    try:
+        loop.call_soon_threadsafe(alarm.close)
+    except RuntimeError:  # the loop is closed
+        alarm.close()
 
 
 class TimerfdAlarm:
@@ -46,7 +72,7 @@ class TimerfdAlarm:
             raise
 
     def set(self, when: float) -> None:
-        timerfd_settime(self._fd, max(1, int(when * 1e9)))
+        timerfd_settime(self._fd, max(1, int(min(when, FAR_AWAY) * 1e9)))
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -90,7 +116,7 @@ class ThreadAlarm:
             while self._open:
                 left = self._when - monotonic()
                 if left > 0:
-                    self._changed.wait(None if left == float("inf") else left)
+                    self._changed.wait(min(left, threading.TIMEOUT_MAX))
                     continue
                 self._when = float("inf")
                 try:

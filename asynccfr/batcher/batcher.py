@@ -218,6 +218,7 @@ class Batcher(Core[Item, Result]):
 
     def submit_from_thread(self, item: Item, **options: Any) -> concurrent.futures.Future[Result]:
         """A future for the result, in a thread other than the loop's; cancel it to give up."""
+        self._check_process()
         return submit_in_thread(self, item, options)
 
     def statistics(self) -> Statistics:
@@ -248,12 +249,8 @@ class Batcher(Core[Item, Result]):
     # What the core asks for.
 
     def _bind(self) -> None:
+        self._check_process()
         loop = asyncio._get_running_loop()
-        if self._process_id and self._process_id != os.getpid():
-            raise BatcherError(
-                f"{self.name}: the process was forked after the batcher's first use; its event "
-                "loop and threads stayed in the parent. Create a batcher in each process"
-            )
         if loop is None:
             raise BatcherError(
                 f"{self.name}: called outside its event loop; from another thread use "
@@ -284,7 +281,7 @@ class Batcher(Core[Item, Result]):
 
     def _set_alarm(self, when: float) -> None:
         if self._alarm is None:
-            self._alarm = alarm(self.loop, self._ring)
+            self._alarm = alarm(self.loop, self)
         self._alarm.set(when)
 
     def _turn(self) -> None:
@@ -318,6 +315,13 @@ class Batcher(Core[Item, Result]):
     def has_lost_its_loop(self) -> bool:
         """Whether the event loop that this batcher belongs to has been closed."""
         return self._process_id != 0 and self.loop.is_closed()
+
+    def _check_process(self) -> None:
+        if self._process_id and self._process_id != os.getpid():
+            raise BatcherError(
+                f"{self.name}: the process was forked after the batcher's first use; its event "
+                "loop and threads stayed in the parent. Create a batcher in each process"
+            )
 
     def _adopt_loop(self) -> None:
         if asyncio.get_running_loop() is not self.loop:

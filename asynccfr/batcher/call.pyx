@@ -103,6 +103,10 @@ cdef class Call:
         self.more_callbacks = kept[1:] or None
         return len(everyone) - len(kept)
 
+    @property
+    def _cancel_message(self):  # asyncio.gather looks at it
+        return self.outcome if self.state == CANCELLED else None
+
     def _make_cancelled_error(self):
         return CancelledError() if self.outcome is None else CancelledError(self.outcome)
 

@@ -21,7 +21,7 @@ from asynccfr.batcher.call cimport LANE, LINE, NOWHERE, RUNNING, Call, Place
 from asynccfr.batcher.histogram cimport Histogram
 
 from asynccfr.batcher.failures import personal
-from asynccfr.errors import BatcherClosed, QueueFull
+from asynccfr.errors import BatcherClosed, BatcherError, QueueFull
 
 cdef double NEVER = float("inf")
 cdef object UNSET = object()
@@ -57,6 +57,7 @@ cdef class Lane:
 
     cdef Call pop(self):
         cdef Call call = self.head()
+        self.calls[self.first] = None
         self.first += 1
         self.live -= 1
         self.size -= call.size
@@ -157,7 +158,7 @@ cdef class Participant:
 cdef double check_timeout(timeout) except? -1:
     cdef double seconds = timeout
     if seconds != seconds:
-        raise ValueError(f"timeout={timeout}: expected a number of seconds or None")
+        raise BatcherError(f"timeout={timeout}: expected a number of seconds or None")
     return seconds
 
 
@@ -320,6 +321,7 @@ cdef class Core:
         else:
             self.wake_at(lane.entry[0])
             return None
+        heappop(self.agenda)
         if self.forecasts is not None:
             self.forecasts[lane.key].started(now)
         size = lane.size
@@ -427,7 +429,7 @@ cdef class Core:
     cdef Py_ssize_t measure(self, item) except -1:
         size = self.size_of(item)
         if not 1 <= size <= self.max_batch:
-            raise ValueError(
+            raise BatcherError(
                 f"size_of: an item of size {size}, expected 1 to max_batch={self.max_batch}; "
                 "split the item or raise max_batch"
             )

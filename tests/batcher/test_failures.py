@@ -1,0 +1,347 @@
+"""Batch functions that raise, or break their contract: whatever fails, nobody hangs."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from asynccfr.batcher import Batcher, BatcherError
+from tests.batcher.support import turns
+
+ITEMS = list(range(5))
+
+
+async def outcomes(batcher, items=ITEMS):
+    async with asyncio.timeout(30):
+        return await asyncio.gather(*map(batcher, items), return_exceptions=True)
+
+
+class Faulty:
+    """Fails in the given way once, then works."""
+
+    def __init__(self, fail):
+        self.fail = fail
+
+    def __call__(self, items):
+        if self.fail is not None:
+            fail, self.fail = self.fail, None
+            return fail(items)
+        return items
+
+
+def raising(error):
+    def fail(items):
+        raise error
+
+    return fail
+
+
+async def test_an_exception_reaches_every_caller_as_its_own_object(build):
+    original = ValueError("no such word", 7)
+    async with build(Faulty(raising(original)), max_batch=5) as batcher:
+        errors = await outcomes(batcher)
+        assert [type(error) for error in errors] == [ValueError] * 5
+        assert len({id(error) for error in errors}) == 5
+        assert all(error.args == ("no such word", 7) for error in errors)
+        assert all(error.__cause__ is original for error in errors)
+        assert await outcomes(batcher) == ITEMS
+        assert batcher.statistics().failed == 5
+
+
+class Peculiar(Exception):
+    """Cannot be made again from its args."""
+
+    def __init__(self, code, *, detail):
+        super().__init__(f"code {code}: {detail}")
+        self.code = code
+
+
+class Unspeakable(Exception):
+    """Cannot be copied at all."""
+
+    def __init__(self, permit):
+        pass
+
+    def __new__(cls, *args, permit=False):
+        if not permit:
+            raise TypeError("there is only one of me")
+        return super().__new__(cls)
+
+
+@pytest.mark.parametrize(
+    ("original", "expected"),
+    [
+        (Peculiar(3, detail="odd"), Peculiar),
+        (Unspeakable(permit=True), BatcherError),
+        (OSError(2, "missing", "file"), FileNotFoundError),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), UnicodeDecodeError),
+        (KeyError("key"), KeyError),
+        (ExceptionGroup("several", [ValueError(1)]), ExceptionGroup),
+        (StopIteration(1), RuntimeError),
+        (StopAsyncIteration(1), StopAsyncIteration),
+        (GeneratorExit(), BatcherError),
+        (asyncio.CancelledError(), BatcherError),
+        (KeyboardInterrupt(), BatcherError),
+        (SystemExit(3), BatcherError),
+        (TimeoutError("the function's own"), TimeoutError),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else type(value).__name__,
+)
+async def test_whatever_is_raised_callers_get_an_error_and_the_batcher_goes_on(
+    build, original, expected
+):
+    reports = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, report: reports.append(report))
+    async with build(Faulty(raising(original)), max_batch=5) as batcher:
+        errors = await outcomes(batcher)
+        assert {type(error) for error in errors} <= {expected, BatcherError}
+        assert expected is RuntimeError or type(errors[0]) is expected
+        assert len({id(error) for error in errors}) == 5
+        for error in errors:
+            cause = error.__cause__
+            if isinstance(original, StopIteration) and cause is not original:
+                cause = cause.__cause__  # Python has a coroutine raise RuntimeError for it
+            assert cause is original
+        assert getattr(errors[0], "code", 3) == 3
+        assert await outcomes(batcher) == ITEMS
+    reported = [report["exception"] for report in reports]
+    assert reported == (
+        [original] if isinstance(original, KeyboardInterrupt | SystemExit) else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("results", "message"),
+    [
+        (lambda items: items[:-1], "4 results for 5 items"),
+        (lambda items: [*items, 0], "6 results for 5 items"),
+        (lambda items: [], "0 results for 5 items"),
+        (lambda items: None, "returned NoneType"),
+        (lambda items: 7, "returned int"),
+        (lambda items: "abcde", "returned str"),
+        (lambda items: b"abcde", "returned bytes"),
+        (lambda items: dict.fromkeys(items), "returned dict"),
+        (lambda items: set(items), "returned set"),
+        (lambda items: (item for item in items), "returned generator"),
+        (lambda items: map(str, items), "returned map"),
+        (lambda items: np.float64(1), "returned float64"),
+        (lambda items: np.array(1), "array"),
+    ],
+)
+async def test_a_result_that_is_not_one_for_each_item(build, results, message):
+    async with build(Faulty(results), max_batch=5) as batcher:
+        errors = await outcomes(batcher)
+        assert all(isinstance(error, BatcherError | TypeError) for error in errors)
+        assert all(message in str(error) or "unsized" in str(error) for error in errors)
+        assert len({id(error) for error in errors}) == 5
+        assert await outcomes(batcher) == ITEMS
+
+
+async def test_results_may_be_any_array_indexed_by_its_first_axis(build):
+    torch = pytest.importorskip("torch")
+    for results in (
+        lambda items: tuple(items),
+        lambda items: np.array(items),
+        lambda items: np.array(items)[:, None] * [1, 2],
+        lambda items: torch.tensor(items),
+        lambda items: range(len(items)),
+        lambda items: memoryview(bytes(items)),
+    ):
+        async with build(results, max_batch=5) as batcher:
+            values = await outcomes(batcher)
+        assert [int(np.ravel(value)[0]) for value in values] == ITEMS
+
+
+async def test_an_exception_in_one_place_is_raised_for_that_caller(build):
+    shared = ValueError("odd")
+    async with build(lambda items: [shared if i % 2 else i for i in items], max_batch=5) as batcher:
+        values = await outcomes(batcher)
+    assert values[::2] == [0, 2, 4]
+    assert [type(error) for error in values[1::2]] == [ValueError, ValueError]
+    assert values[1] is not values[3]
+    assert values[1].__cause__ is shared
+    assert batcher.statistics().failed == 2
+
+
+async def test_an_interruption_in_one_place_is_an_error_for_that_caller(build):
+    bad = [KeyboardInterrupt(), asyncio.CancelledError(), 2, 3, 4]
+    asyncio.get_running_loop().set_exception_handler(lambda loop, report: None)
+    async with build(lambda items: bad, max_batch=5) as batcher:
+        values = await outcomes(batcher)
+    assert [type(value) for value in values[:2]] == [BatcherError, BatcherError]
+    assert values[2:] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("poison", [[], [0], [6], [2, 5], list(range(7))])
+async def test_bisecting_finds_exactly_the_poisonous_items(build, poison):
+    sizes = []
+
+    def picky(items):
+        sizes.append(len(items))
+        if bad := [item for item in items if item in poison]:
+            raise ValueError(f"cannot digest {bad}")
+        return items
+
+    async with build(picky, max_batch=7, isolate_errors=True) as batcher:
+        values = await outcomes(batcher, range(7))
+    for item, value in enumerate(values):
+        if item in poison:
+            assert isinstance(value, ValueError)
+            assert str(value) == f"cannot digest [{item}]"
+        else:
+            assert value == item
+    assert sizes[0] == 7
+    assert len(sizes) == (1 if not poison else len(sizes))
+    assert batcher.statistics().batches == 1
+
+
+async def test_bisecting_finds_the_item_that_has_no_result(build):
+    def forgetful(items):
+        return [item for item in items if item != 3]
+
+    async with build(forgetful, max_batch=5, isolate_errors=True) as batcher:
+        values = await outcomes(batcher)
+    assert isinstance(values.pop(3), BatcherError)
+    assert values == [0, 1, 2, 4]
+
+
+async def test_an_interruption_is_not_bisected(build):
+    attempts = []
+
+    def interrupted(items):
+        attempts.append(len(items))
+        raise SystemExit(1)
+
+    asyncio.get_running_loop().set_exception_handler(lambda loop, report: None)
+    async with build(interrupted, max_batch=5, isolate_errors=True) as batcher:
+        assert {type(error) for error in await outcomes(batcher)} == {BatcherError}
+    assert attempts == [5]
+
+
+async def test_errors_of_key_and_size_reach_their_caller_only():
+    """A size function that raises must not stop the batcher for everybody else."""
+    async with Batcher(lambda items: items, max_batch=5, size_of=len, key=type) as batcher:
+        with pytest.raises(TypeError):
+            await batcher(None)
+        assert await batcher("abc") == "abc"
+        with pytest.raises(BatcherError, match=r"size 6, expected 1 to max_batch=5"):
+            await batcher("abcdef")
+        with pytest.raises(BatcherError, match=r"size 0"):
+            await batcher("")
+        with pytest.raises(TypeError, match="unhashable"):
+            await batcher("abc", key=[])
+        assert await batcher("abc") == "abc"
+        assert batcher.statistics().items == 2
+        assert batcher.statistics().queued == 0
+
+
+async def test_a_plain_function_that_returns_an_awaitable_is_told_so(recwarn):
+    async def compute(items):
+        return items
+
+    async with Batcher(lambda items: asyncio.sleep(0, items), max_batch=5) as batcher:
+        with pytest.raises(BatcherError, match="not an `async def`"):
+            await batcher(1)
+    async with Batcher(lambda items: compute(items), max_batch=5, inline=True) as batcher:
+        assert await batcher(1) == 1  # it never suspends
+
+
+async def test_an_object_with_an_async_call_is_asynchronous():
+    class Model:
+        async def __call__(self, items):
+            await asyncio.sleep(0)
+            return items
+
+    async with Batcher(Model(), max_batch=5) as batcher:
+        assert await batcher(1) == 1
+        assert batcher.name == "Model"
+
+
+async def test_an_executor_that_has_been_shut_down():
+    executor = ThreadPoolExecutor(1)
+    async with Batcher(lambda items: items, max_batch=5, executor=executor) as batcher:
+        assert await batcher(1) == 1
+        executor.shutdown()
+        with pytest.raises(RuntimeError, match="shutdown"):
+            await batcher(1)
+
+
+async def test_a_batch_function_may_use_another_batcher():
+    async with Batcher(lambda items: [i + 1 for i in items], max_batch=5, inline=True) as inner:
+
+        async def outer_function(items):
+            return await asyncio.gather(*map(inner, items))
+
+        async with Batcher(outer_function, max_batch=5) as outer:
+            assert await outcomes(outer) == [1, 2, 3, 4, 5]
+
+
+async def test_a_batch_function_that_awaits_its_own_batcher_is_told_so():
+    async def recursive(items):
+        return await asyncio.gather(*(batcher(item - 1) for item in items))
+
+    async with Batcher(recursive, max_batch=5) as batcher:
+        with pytest.raises(BatcherError, match="called its own batcher"):
+            await batcher(3)
+
+
+async def test_a_thread_that_waits_for_its_own_batcher_is_told_so():
+    def recursive(items):
+        return [batcher.call_from_thread(item - 1) for item in items]
+
+    async with Batcher(recursive, max_batch=5) as batcher:
+        with pytest.raises(BatcherError, match="called its own batcher"):
+            await batcher(3)
+
+
+async def test_tasks_that_a_batch_function_starts_may_use_the_batcher():
+    later = []
+
+    async def function(items):
+        async def follow_up():
+            return await batcher("follow-up")
+
+        if items == ["first"]:
+            later.append(asyncio.create_task(follow_up()))
+        return items
+
+    async with Batcher(function, max_batch=5) as batcher:
+        assert await batcher("first") == "first"
+        assert await later[0] == "follow-up"
+
+
+async def test_a_hook_that_fails_is_reported_and_harms_nobody(build):
+    reports = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, report: reports.append(report))
+    async with build(lambda items: items, max_batch=5, on_batch=lambda record: 1 / 0) as batcher:
+        assert await outcomes(batcher) == ITEMS
+        await turns()
+    assert [type(report["exception"]) for report in reports] == [ZeroDivisionError]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_batch": 0}, "max_batch=0: expected an integer of at least 1"),
+        ({"max_batch": 2.5}, "max_batch=2.5"),
+        ({"max_batch": True}, "max_batch=True"),
+        ({"batch_window_us": -1}, "batch_window_us=-1"),
+        ({"batch_window_us": float("nan")}, "batch_window_us=nan"),
+        ({"max_queue": 3}, "max_queue=3: expected None or at least max_batch=4"),
+        ({"when_full": "drop"}, "when_full='drop'"),
+        ({"timeout": 0}, "timeout=0"),
+        ({"max_concurrent_batches": 0}, "max_concurrent_batches=0"),
+        ({"adaptive": True}, "adaptive=True: expected a batch_window_us above 0"),
+        ({"inline": True, "max_concurrent_batches": 2}, "inline=True"),
+        ({"inline": True, "executor": ThreadPoolExecutor(1)}, "inline=True"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(ValueError, match=message):
+        Batcher(lambda items: items, **{"max_batch": 4, **options})
+
+
+def test_the_function_must_be_one():
+    with pytest.raises(ValueError, match="function=3"):
+        Batcher(3, max_batch=4)
