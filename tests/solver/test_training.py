@@ -96,7 +96,7 @@ async def test_the_saved_agent_plays_what_was_trained(tmp_path):
     assert (agent.card.iterations, agent.card.seed) == (3, 0)
     from asynccfr.cfr.best_response import nash_conv
 
-    assert 0 < nash_conv(agent.game, agent.policy) < 2
+    assert 0 < nash_conv(agent.game, agent.policy).nash_conv < 2
 
 
 async def test_diverging_ends_with_the_cause_and_keeps_the_checkpoint(tmp_path):
