@@ -1,0 +1,161 @@
+"""The drivers of a traversal compared on Lost Cities: `python -m benchmarks.traversal`.
+
+Every arm is what training runs, `Solver.traverse`: outcome sampling of the full game with a 3×512
+network, samples carried into the reservoirs. The arms take turns within one process.
+"""
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from msgspec import Struct
+
+from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, SyncDriver
+from asynccfr.event_loop import run
+from asynccfr.games import load_game
+from asynccfr.solver import Solver
+from benchmarks.common import Machine, Spread, machine, options, report, spread
+
+CONCURRENCY, MAX_BATCH = 1024, 512
+
+
+class Arm(Struct, frozen=True, kw_only=True):
+    """One driver; `realised_batch` is the mean number of rows of a forward."""
+
+    nodes_per_second: Spread
+    forward_us_per_node: Spread
+    outside_forward_us_per_node: Spread
+    realised_batch: float
+
+
+class TraversalRecord(Struct, frozen=True, kw_only=True):
+    machine: Machine
+    game: str
+    concurrency: int
+    max_batch: int
+    async_over_sync: float
+    bfloat16_over_float32: float | None
+    realised_batch_over_concurrency: float
+    arms: dict[str, Arm]
+
+
+class Runner:
+    """Runs an arm again and again, each time on other traversals."""
+
+    def __init__(self, inference: Inference, traversals: int) -> None:
+        config = DeepCFR(
+            traversals=traversals,
+            advantage=Fit(memory=100_000),
+            average_strategy=Fit(memory=100_000),
+        )
+        self.solver = Solver(config, inference, load_game("lost_cities"), seed=0)
+        for network in self.solver.advantage_networks:
+            torch.nn.init.normal_(network.weights[-1], std=0.05)
+        self.measured: list[tuple[float, float, float, float]] = []
+        self.iteration = 0
+
+    def measure(self) -> None:
+        self.iteration += 1
+        gc.collect()
+        done = run(self.solver.traverse(self.iteration, 0, lambda *_: None))
+        forward = done.forward_seconds / done.nodes
+        self.measured.append(
+            (
+                done.nodes / done.seconds,
+                forward * 1e6,
+                (done.seconds / done.nodes - forward) * 1e6,
+                done.nodes / len(done.batch_sizes),
+            )
+        )
+
+    def arm(self) -> Arm:
+        speed, forward, outside, batch = zip(*self.measured[1:], strict=True)
+        return Arm(
+            nodes_per_second=spread(speed),
+            forward_us_per_node=spread(forward),
+            outside_forward_us_per_node=spread(outside),
+            realised_batch=spread(batch).median,
+        )
+
+
+@options
+def main(quick: bool, json: Path | None) -> None:
+    """Compare the sync driver with the async driver in float32 and bfloat16.
+
+    The bars: async at least 8 times sync; realised batch of a network's group at least a quarter of
+    the concurrency; at most 3.0 µs a node outside the forward; bfloat16 at least 1.4 times float32
+    where the CPU has AMX.
+    """
+    repetitions = 3 if quick else 9
+    driver = AsyncDriver(concurrency=CONCURRENCY, max_batch=MAX_BATCH)
+    many = CONCURRENCY if quick else 2 * CONCURRENCY
+    runners = {
+        "sync": Runner(Inference(driver=SyncDriver()), many // 50),
+        "async float32": Runner(Inference(driver=driver), many),
+    }
+    if multiplies_bfloat16():
+        runners["async bfloat16"] = Runner(Inference(driver=driver, dtype="bfloat16"), many)
+    arms = take_turns(runners, repetitions)
+    sync, full, *half = (arm.nodes_per_second.median for arm in arms.values())
+    record = TraversalRecord(
+        machine=machine(),
+        game="lost_cities",
+        concurrency=CONCURRENCY,
+        max_batch=MAX_BATCH,
+        async_over_sync=full / sync,
+        bfloat16_over_float32=half[0] / full if half else None,
+        realised_batch_over_concurrency=arms["async float32"].realised_batch / CONCURRENCY,
+        arms=arms,
+    )
+    report(
+        f"Traversal of {record.game}, 3×512 network, {record.machine.torch_threads} torch threads",
+        ("driver", "nodes/s", "forward, µs/node", "outside, µs/node", "realised batch"),
+        [
+            (
+                name,
+                arm.nodes_per_second,
+                arm.forward_us_per_node,
+                arm.outside_forward_us_per_node,
+                f"{arm.realised_batch:.0f}",
+            )
+            for name, arm in arms.items()
+        ],
+        record,
+        json,
+    )
+    for name, value, bar in (
+        ("async over sync", record.async_over_sync, "≥ 8"),
+        ("realised batch over concurrency", record.realised_batch_over_concurrency, "≥ 0.25"),
+        (
+            "outside the forward, µs/node",
+            arms["async float32"].outside_forward_us_per_node.median,
+            "≤ 3.0",
+        ),
+    ):
+        print(f"{name:<34}{value:6.2f}   bar {bar}")
+    if half:
+        print(f"{'bfloat16 over float32':<34}{half[0] / full:6.2f}   bar ≥ 1.4 with AMX")
+    else:
+        print("bfloat16: not measured, this processor has no arithmetic for it")
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether there is hardware for bfloat16; without it torch emulates, several times slower."""
+    if torch.cuda.is_available():
+        return True
+    flags = Path("/proc/cpuinfo")
+    return flags.exists() and "bf16" in flags.read_text()
+
+
+def take_turns(runners: dict[str, Runner], repetitions: int) -> dict[str, Arm]:
+    """Measure every runner in turn, so that a slow spell of the machine hits all of them."""
+    measures: list[Callable[[], None]] = [runner.measure for runner in runners.values()]
+    for _ in range(repetitions + 1):
+        for measure in measures:
+            measure()
+    return {name: runner.arm() for name, runner in runners.items()}
+
+
+if __name__ == "__main__":
+    main()
