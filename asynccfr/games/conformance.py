@@ -58,8 +58,8 @@ def check_description(game: Game) -> None:
 class Shown:
     """What each key of a player has been met with; it must be the same each time.
 
-    That is the tensor, whether the game is over, the legal actions if the player is to move, and,
-    for perfect recall, the player's key before this one and the action chosen there.
+    That is the tensor, the text, whether the game is over, the legal actions if the player is to
+    move, and, for perfect recall, the player's key before this one and the action chosen there.
     """
 
     def __init__(self, game: Game) -> None:
@@ -89,6 +89,7 @@ class Recall:
             to_move = state.current_player == player
             fact = (
                 state.information_state_tensor(player).tobytes(),
+                state.information_state_string(player),
                 state.is_terminal,
                 tuple(state.legal_actions()) if to_move else None,
                 self.origins[player],

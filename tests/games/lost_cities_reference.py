@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 NAMES = ["red", "green", "white", "blue", "yellow", "purple"]
 
 
-@dataclass(eq=False)
 class Card:
-    color: str
-    number: int | None  # None: a wager
+    def __init__(self, color: str, number: int | None) -> None:
+        self.color = color
+        self.number = number  # None: a wager
+        self.name = f"{color} {'wager' if number is None else number}"
 
     def __str__(self) -> str:
-        return f"{self.color} {'wager' if self.number is None else self.number}"
+        return self.name
 
 
 @dataclass
@@ -72,7 +73,7 @@ class Round:
         return None if self.over or self.pending is not None else self.turn
 
     def deck_contents(self) -> Counter[str]:
-        return Counter(str(card) for card in self.deck)
+        return Counter([card.name for card in self.deck])
 
     def legal_moves(self) -> set[str]:
         player = self.players[self.turn]
@@ -104,7 +105,7 @@ class Round:
         """The deck gives a card of this name to whom it is due."""
         assert self.pending is not None
         receiver = self.pending
-        card = next(card for card in self.deck if str(card) == name)
+        card = next(card for card in self.deck if card.name == name)
         was_dealing = self.dealing
         self.deck.remove(card)
         self.players[receiver].hand.append(card)
@@ -127,10 +128,10 @@ class Round:
         elif verb == "draw":
             card = self.piles[what.removesuffix(" pile")].pop()
             player.hand.append(card)
-            self.public_log.append((self.turn, "draw", str(card)))
+            self.public_log.append((self.turn, "draw", card.name))
             self.finish_turn()
         else:
-            card = next(card for card in player.hand if str(card) == what)
+            card = next(card for card in player.hand if card.name == what)
             player.hand.remove(card)
             if verb == "play":
                 player.expeditions[card.color].append(card)

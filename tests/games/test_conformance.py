@@ -76,6 +76,11 @@ class ShowsCards(WrappedState):
         return row
 
 
+class ShowsCardsInWords(WrappedState):
+    def information_state_string(self, player: int) -> str:
+        return self.inner.information_state_string(1 - player)
+
+
 class LeavesEntries(WrappedState):
     def information_state_tensor(self, player: int, out_row: Any = None) -> Any:
         tensor = self.inner.information_state_tensor(player)
