@@ -24,7 +24,7 @@ def print_summary(console: Console, folder: RunFolder, reports: Sequence[Iterati
     }
     for name, path in where.items():
         write(console, f"{name:<11}{path}")
-    agent = shlex.quote(str(folder.agent))
+    agent = shlex.quote(str(folder.path))
     more = 2 * folder.config.solver.iterations
     hints = {
         "play": f"asynccfr play {agent}",

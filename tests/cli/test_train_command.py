@@ -29,9 +29,9 @@ def test_a_run_ends_with_all_that_one_needs(
         "3/4",
         "4/4",
     ]
-    assert "+0.25 [+0.12, +0.38]" in result.stdout
+    assert "+0.25 [+0.125, +0.375]" in result.stdout
     assert "[bold]cautious" in result.stdout
-    assert "asynccfr play 'a b/agent.safetensors'" in lines[-3]
+    assert "asynccfr play 'a b'" in lines[-3]
     assert "asynccfr train --resume 'a b' --set solver.iterations=8" in lines[-1]
     for name in ("plots/learning_curves.png", "agent.safetensors", "metrics.jsonl", "config.yaml"):
         assert Path("a b", name).stat().st_size
@@ -71,7 +71,7 @@ def test_resuming_a_finished_run_shows_it_again(run: Run, kuhn: Path) -> None:
     first = run("train", kuhn, "--out", "a")
     again = run("train", "--resume", "a")
     assert again.status == 0
-    table = first.stdout[first.stdout.index("Evaluation") :]
+    table = first.stdout[first.stdout.index("Scores") :]
     assert again.stdout.endswith(table)
     assert "iteration 4/4" not in again.stdout
 
