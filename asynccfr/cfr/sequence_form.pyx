@@ -9,7 +9,8 @@ action, and with `max` in the place of the expectation a best response.
 Layout. Information states are numbered as a depth-first walk meets them, so that whatever precedes
 an information state has a smaller number. The actions of information state i are the sequences
 `first[i]` to `first[i + 1] - 1`, ascending; S sequences in all. Sequences S and S + 1 are the empty
-ones of players 0 and 1. Vectors over actions have shape [S], over information states [I]."""
+ones of players 0 and 1. Vectors over actions have shape [S], over information states [I].
+"""
 
 from functools import cached_property, lru_cache
 

@@ -12,7 +12,8 @@ information states with a decision); the tensor shows ranks only, for suits neve
 
 Information-state tensor, float32 [24]: the player (2), the rank of their card (3), the rank of the
 public card (3), and for each round and each of its up to four moves whether it was a call or a
-raise (2 x 4 x 2); zeros for what has not happened yet."""
+raise (2 x 4 x 2); zeros for what has not happened yet.
+"""
 
 from libc.string cimport memcpy, memset
 
