@@ -1,15 +1,15 @@
 """The sequence form of a two-player zero-sum game, on which everything exact is computed.
 
-A player with perfect recall is described by sequences: what they did from the start up to an action at
-one of their information states. The whole game then is, for every terminal history, the last sequence
-of each player and the payoff times the chance probability (von Stengel 1996). One pass over the
-terminals and one over the information states give the exact counterfactual values of every action, and
-with `max` in the place of the expectation a best response.
+A player with perfect recall is described by sequences: what they did from the start up to an action
+at one of their information states. The whole game then is, for every terminal history, the last
+sequence of each player and the payoff times the chance probability (von Stengel 1996). One pass
+over the terminals and one over the information states give the exact counterfactual values of every
+action, and with `max` in the place of the expectation a best response.
 
-Layout. Information states are numbered as a depth-first walk meets them, so that whatever precedes an
-information state has a smaller number. The actions of information state i are the sequences
-`first[i]` to `first[i + 1] - 1`, ascending; S sequences in all. Sequences S and S + 1 are the empty ones
-of players 0 and 1. Vectors over actions have shape [S], over information states [I].
+Layout. Information states are numbered as a depth-first walk meets them, so that whatever precedes
+an information state has a smaller number. The actions of information state i are the sequences
+`first[i]` to `first[i + 1] - 1`, ascending; S sequences in all. Sequences S and S + 1 are the empty
+ones of players 0 and 1. Vectors over actions have shape [S], over information states [I].
 """
 
 from functools import cached_property, lru_cache
@@ -33,8 +33,8 @@ MAX_HISTORIES = 3_000_000
 def sequence_form(game, max_histories=MAX_HISTORIES):
     """The sequence form of `game`, enumerated once and remembered.
 
-    Raises GameError for a game with other than two players, that is not zero-sum, that lacks perfect
-    recall, or that has more than `max_histories` histories.
+    Raises GameError for a game with other than two players, that is not zero-sum, that lacks
+    perfect recall, or that has more than `max_histories` histories.
     """
     if game.num_players != 2:
         raise GameError(f"{game}: {game.num_players} players; exact evaluation needs two")
@@ -64,8 +64,9 @@ cdef class Enumeration:
         self.max_histories = max_histories
         self.index = [{}, {}]
         self.keys = []
-        self.players, self.first, self.parent = array.array("i"), array.array("i", [0]), array.array("i")
-        self.actions, self.path = array.array("i"), array.array("i")
+        self.players, self.parent = array.array("i"), array.array("i")
+        self.first, self.actions = array.array("i", [0]), array.array("i")
+        self.path = array.array("i")
         self.histories, self.history_end = array.array("i"), array.array("q")
         self.last0, self.last1, self.payoff = array.array("i"), array.array("i"), array.array("d")
         self.legal = np.empty(game.max_legal_actions, dtype=np.intc)
@@ -244,7 +245,7 @@ class SequenceForm:
         Entry s is the product of the player's own probabilities along sequence s.
         """
         plan = np.ones(self.num_sequences + 2)
-        multiply_down(self.first, self.parent, self._checked(strategy, 0), plan)
+        multiply_down(self.first, self.parent, self._checked("strategy", strategy, 0), plan)
         return plan
 
     def action_values(self, player, plan, strategy=None):
@@ -257,17 +258,18 @@ class SequenceForm:
         """
         values = np.zeros(self.num_sequences + 2)
         mine, theirs = self._last[player], self._last[1 - player]
-        add_payoffs(mine, theirs, self._payoff, self._checked(plan, 2), values)
+        add_payoffs(mine, theirs, self._payoff, self._checked("plan", plan, 2), values)
         if player == 1:
             np.negative(values, out=values)
         if strategy is not None:
-            strategy = self._checked(strategy, 0)
+            strategy = self._checked("strategy", strategy, 0)
         back_up(self.players, player, self.first, self.parent, strategy, values)
         return values[: self.num_sequences], float(values[self.num_sequences + player])
 
-    def _checked(self, vector, extra):
-        if vector.shape != (self.num_sequences + extra,):
-            raise ValueError(f"shape {vector.shape}, expected ({self.num_sequences + extra},)")
+    def _checked(self, name, vector, extra):
+        expected = (self.num_sequences + extra,)
+        if vector.shape != expected:
+            raise ValueError(f"{name}: shape {vector.shape}, expected {expected}")
         return vector
 
     def regrets(self, player, plan, strategy):
@@ -302,7 +304,7 @@ def add_payoffs(
     const double[::1] plan,
     double[::1] values,
 ):
-    """Add player 0's payoff at every terminal, weighted by the opponent's plan, to my last sequence."""
+    """Add every terminal's payoff to player 0, times their plan, to my last sequence there."""
     cdef Py_ssize_t t
     with nogil:
         for t in range(payoff.shape[0]):

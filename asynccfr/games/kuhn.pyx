@@ -1,8 +1,8 @@
 """Kuhn poker (Kuhn 1950): three cards, an ante of one chip, one bet of one chip.
 
-The tree, the numbering of actions and the payoffs are those of OpenSpiel's `kuhn_poker`: cards 0 to 2
-(J < Q < K) are dealt to player 0, then to player 1; the players then pass (0) or bet (1). The game is
-worth -1/18 to player 0.
+The tree, the numbering of actions and the payoffs are those of OpenSpiel's `kuhn_poker`: cards 0 to
+2 (J < Q < K) are dealt to player 0, then to player 1; the players then pass (0) or bet (1). The
+game is worth -1/18 to player 0.
 
 Information-state tensor, float32 [11]: the player (2), their card (3), and for each of the three
 moves whether it was a pass or a bet (3 x 2); zeros for what has not happened yet.

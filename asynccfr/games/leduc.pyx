@@ -1,17 +1,18 @@
 """Leduc poker (Southey et al. 2005): six cards, two betting rounds, one public card.
 
-The tree, the numbering of actions and the payoffs are those of OpenSpiel's `leduc_poker`: two suits of
-J, Q, K; both players ante one chip and get one card; a betting round with raises of 2 chips, a public
-card, and a betting round with raises of 4 chips; player 0 opens both, with at most two raises in each.
-Actions: fold (0, only when facing a raise), call or check (1), raise (2). A pair with the public card
-wins, then the higher rank; equal ranks split. The game is worth -0.085606 to player 0.
+The tree, the numbering of actions and the payoffs are those of OpenSpiel's `leduc_poker`: two suits
+of J, Q, K; both players ante one chip and get one card; a betting round with raises of 2 chips, a
+public card, and a betting round with raises of 4 chips; player 0 opens both, with at most two
+raises in each. Actions: fold (0, only when facing a raise), call or check (1), raise (2). A pair
+with the public card wins, then the higher rank; equal ranks split. The game is worth -0.085606 to
+player 0.
 
 Cards are numbered 2 * rank + suit. Information-state keys tell suits apart, as OpenSpiel's do (936
 information states with a decision); the tensor shows ranks only, for suits never matter.
 
 Information-state tensor, float32 [24]: the player (2), the rank of their card (3), the rank of the
-public card (3), and for each round and each of its up to four moves whether it was a call or a raise
-(2 x 4 x 2); zeros for what has not happened yet.
+public card (3), and for each round and each of its up to four moves whether it was a call or a
+raise (2 x 4 x 2); zeros for what has not happened yet.
 """
 
 from libc.string cimport memcpy, memset

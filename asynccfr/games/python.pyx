@@ -1,4 +1,4 @@
-"""Games in plain Python: describe a game by pure functions of a position, and everything here plays it.
+"""Games in plain Python, as pure functions of a position; everything here then plays them.
 
 A position is any value that stands for one history and is never changed once made; undo and clone
 come for free. A game fixes its numbers and writes eight methods:
@@ -6,7 +6,7 @@ come for free. A game fixes its numbers and writes eight methods:
     from asynccfr.games import TERMINAL, PythonGame
 
     class RockPaperScissors(PythonGame):
-        \"""Player 1 moves second but does not see the first move; winning with rock counts twice.\"""
+        \"""Player 1 does not see the first move; winning with rock counts twice.\"""
 
         MOVES = ("rock", "paper", "scissors")
 
@@ -49,8 +49,8 @@ come for free. A game fixes its numbers and writes eight methods:
         def action_name(self, position, action):
             return self.MOVES[action]
 
-With chance, `player` returns `CHANCE` where the game draws, and `chance_outcomes` gives what it draws
-from. Such a game costs microseconds a step where one written in Cython costs nanoseconds.
+With chance, `player` returns `CHANCE` where the game draws, and `chance_outcomes` gives what it
+draws from. Such a game costs microseconds a step where one written in Cython costs nanoseconds.
 """
 
 from types import GenericAlias

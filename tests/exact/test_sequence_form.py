@@ -143,7 +143,7 @@ def test_policies_are_checked():
             tree.strategy(spoilt(set_row(row)))
     with pytest.raises(GameError, match=r"policy: shape \(936, 2\), expected \(936, 3\)"):
         tree.strategy(lambda states: uniform(states)[:, :2])
-    with pytest.raises(ValueError, match="shape"):
+    with pytest.raises(ValueError, match=r"strategy: shape \(3,\), expected \(2184,\)"):
         tree.plan(np.ones(3))
 
 
