@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from asynccfr.errors import ConfigError, GameError, PlayerError
+from asynccfr.errors import ConfigError, GameError, PlayerError, first_failure
 from asynccfr.games.contract import Game, State
 from asynccfr.games.lost_cities import LostCitiesState
 from asynccfr.intervals import mean_interval, share_interval
@@ -86,7 +86,7 @@ async def play_match(
                     workers.create_task(match.work())
             watch.cancel()
     except BaseExceptionGroup as failures:
-        failure = _first_leaf(failures)
+        failure = first_failure(failures)
         raise failure from failure.__cause__
     return match.report()
 
@@ -229,8 +229,3 @@ class _Match:
             points_per_colour_a=self.points[0] / self.opened[0] if self.opened[0] else None,
             points_per_colour_b=self.points[1] / self.opened[1] if self.opened[1] else None,
         )
-
-
-def _first_leaf(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    first = group.exceptions[0]
-    return _first_leaf(first) if isinstance(first, BaseExceptionGroup) else first

@@ -58,3 +58,9 @@ class RunError(AsyncCFRError, OSError):
 
 class CheckpointError(RunError):
     """A checkpoint is missing, damaged, or belongs to another game or configuration."""
+
+
+def first_failure(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first single exception in a group, for callers that never asked for tasks."""
+    first = group.exceptions[0]
+    return first_failure(first) if isinstance(first, BaseExceptionGroup) else first

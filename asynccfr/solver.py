@@ -278,7 +278,7 @@ class Collector:
         for buffer, (memory, rng) in zip(self.buffers, self.targets, strict=True):
             samples = Samples(*buffer.take())
             for column in samples:
-                self.digest.update(column)
+                self.digest.update(column.data)
             memory.extend(samples, self.iteration, rng)
 
 

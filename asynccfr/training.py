@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 import torch
 from msgspec import Struct
@@ -12,9 +12,9 @@ from asynccfr.arena import MatchPlan, play_match
 from asynccfr.config import TrainConfig
 from asynccfr.errors import CheckpointError
 from asynccfr.games import load_game
-from asynccfr.players import make_player, players_for
+from asynccfr.players import make_player, players_for, seated
 from asynccfr.players.network import NetworkPlayer
-from asynccfr.reports import IterationReport, MatchReport
+from asynccfr.reports import FitReport, IterationReport, MatchReport
 from asynccfr.runs import Checkpoint, RunFolder
 from asynccfr.solver import Progress, Solver, inference_report
 
@@ -31,7 +31,7 @@ async def train(
     *,
     folder: RunFolder | None = None,
     progress: Progress = lambda phase, done, total: None,
-) -> AsyncIterator[IterationReport]:
+) -> AsyncGenerator[IterationReport, None]:
     """Train, yielding a report after each iteration.
 
     Args:
@@ -60,7 +60,8 @@ async def train(
         for player in range(game.num_players):
             traversals.append(await solver.traverse(iteration, player, progress))
             advantage.append(await solver.fit_advantage(iteration, player, progress))
-        average_strategy, evaluation = None, ()
+        average_strategy: FitReport | None = None
+        evaluation: tuple[MatchReport, ...] = ()
         every = config.evaluation.every
         totals = Totals(totals.nodes + sum(part.nodes for part in traversals), totals.seconds)
         if last or (every and iteration % every == 0):
@@ -100,8 +101,7 @@ async def train(
 
 def resume(solver: Solver, folder: RunFolder | None) -> tuple[int, Totals]:
     """Restore the solver from the folder's newest good checkpoint; return where it stood."""
-    checkpoint = folder.load_checkpoint(Totals) if folder is not None else None
-    if checkpoint is None:
+    if folder is None or (checkpoint := folder.load_checkpoint(Totals)) is None:
         return 0, Totals()
     try:
         solver.restore(checkpoint.arrays)
@@ -117,14 +117,12 @@ async def evaluate(
 ) -> tuple[MatchReport, ...]:
     """The agent's matches against each opponent, over the same deals every time."""
     plan = MatchPlan(deals=config.evaluation.deals, seed=config.seed)
-    games = 2 * plan.deals
     reports = []
-    async with NetworkPlayer(agent, "agent") as player:
-        for name in opponents:
+    async with NetworkPlayer(agent, "agent") as player, seated(opponents, agent.game) as others:
+        for opponent in others:
 
-            def on_game(played: int, phase: str = f"against {name}") -> None:
-                progress(phase, played, games)
+            def on_game(played: int, phase: str = f"against {opponent.name}") -> None:
+                progress(phase, played, 2 * plan.deals)
 
-            opponent = make_player(name, agent.game)
             reports.append(await play_match(agent.game, player, opponent, plan, on_game))
     return tuple(reports)

@@ -1,6 +1,6 @@
 """The drivers of a traversal compared on Lost Cities: `python -m benchmarks.traversal`.
 
-Every arm is what training runs, `Solver.traverse`: outcome sampling of the full game with a 3×512
+Every arm is what training runs, `Solver.traverse`: outcome sampling of the full game with a 3x512
 network, samples carried into the reservoirs. The arms take turns within one process.
 """
 
@@ -109,7 +109,7 @@ def main(quick: bool, json: Path | None) -> None:
         arms=arms,
     )
     report(
-        f"Traversal of {record.game}, 3×512 network, {record.machine.torch_threads} torch threads",
+        f"Traversal of {record.game}, 3x512 network, {record.machine.torch_threads} torch threads",
         ("driver", "nodes/s", "forward, µs/node", "outside, µs/node", "realised batch"),
         [
             (

@@ -5,24 +5,19 @@ so that reservoirs do not depend on scheduling.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Coroutine, Generator, Iterable
+from typing import Any
 
-from asynccfr.batcher import Batcher
+from asynccfr.batcher import Batcher, Call
 from asynccfr.cfr.query import Query
 from asynccfr.cfr.traversal import Evaluate
 from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, SyncDriver
+from asynccfr.errors import first_failure
 from asynccfr.inference.evaluator import Evaluator
 
 Scheme = Callable[[Walk, Evaluate], Coroutine[Any, Any, object]]
 Collect = Callable[[Walk], None]
-
-
-class Driver(Protocol):
-    async def __call__(
-        self, scheme: Scheme, walks: Iterable[Walk], evaluator: Evaluator, collect: Collect
-    ) -> None: ...
 
 
 async def traverse(
@@ -49,8 +44,9 @@ class Answered:
         self.evaluator([walk])
         return self
 
-    def __await__(self) -> Iterator[None]:
-        return iter(())
+    def __await__(self) -> Generator[None, None, None]:
+        return
+        yield
 
 
 def run_blocking(coroutine: Coroutine[Any, Any, object]) -> None:
@@ -99,15 +95,17 @@ async def traverse_batched(
         batch_window_us=driver.batch_window_us,
         inline=evaluator.device.type == "cpu",
     )
-    async with batcher, asyncio.TaskGroup() as group:
+    def evaluate(walk: Walk) -> Call[Query]:
+        return batcher.submit(walk, walk.player)
 
-        def evaluate(walk: Walk) -> asyncio.Future[Query]:
-            return batcher.submit(walk, walk.player)
+    async def worker() -> None:
+        for index, walk in numbered:
+            await scheme(walk, evaluate)
+            finish(index, walk)
 
-        async def worker() -> None:
-            for index, walk in numbered:
-                await scheme(walk, evaluate)
-                finish(index, walk)
-
-        for _ in range(driver.concurrency):
-            group.create_task(worker())
+    try:
+        async with batcher, asyncio.TaskGroup() as group:
+            for _ in range(driver.concurrency):
+                group.create_task(worker())
+    except BaseExceptionGroup as failures:
+        raise first_failure(failures) from None
