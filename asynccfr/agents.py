@@ -66,11 +66,8 @@ class Agent:
             name: value.detach().float().cpu().contiguous()
             for name, value in self.network.state_dict().items()
         }
-        metadata = {
-            CARD: msgspec.json.encode(self.card).decode(),
-            CHECKSUM: checksum(tensors),
-        }
-        return bytes(save(tensors, metadata))
+        card = msgspec.json.encode(self.card).decode()
+        return bytes(save(tensors, {CARD: card, CHECKSUM: checksum(card, tensors)}))
 
     @classmethod
     def load(cls, path: str | Path) -> "Agent":
@@ -83,7 +80,7 @@ class Agent:
             raise CheckpointError(f"{path}: not a readable agent file: {error}") from error
         if CARD not in metadata:
             raise CheckpointError(f"{path}: a safetensors file, but not an agent of asynccfr")
-        if metadata.get(CHECKSUM) != checksum(tensors):
+        if metadata.get(CHECKSUM) != checksum(metadata[CARD], tensors):
             raise CheckpointError(f"{path}: checksum differs, the file is damaged; copy it again")
         try:
             card = msgspec.json.decode(metadata[CARD], type=AgentCard)
@@ -100,8 +97,8 @@ class Agent:
         return cls(card, network, game)
 
 
-def checksum(tensors: Mapping[str, torch.Tensor]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+def checksum(card: str, tensors: Mapping[str, torch.Tensor]) -> str:
+    digest = hashlib.blake2b(card.encode(), digest_size=16)
     for name in sorted(tensors):
         digest.update(name.encode())
         digest.update(tensors[name].numpy().tobytes())
