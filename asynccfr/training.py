@@ -3,6 +3,8 @@
 import hashlib
 import time
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 
 import torch
 from msgspec import Struct
@@ -26,6 +28,9 @@ class Totals(Struct, frozen=True):
     seconds: float = 0.0
 
 
+NOTHING = Totals()
+
+
 async def train(
     config: TrainConfig,
     *,
@@ -47,40 +52,71 @@ async def train(
     if config.inference.threads:
         torch.set_num_threads(config.inference.threads)
     game = load_game(config.game)
-    opponents = config.evaluation.opponents or tuple(players_for(game))
+    opponents = config.evaluation.opponents or players_for(game)
     for opponent in opponents:
         make_player(opponent, game)
     solver = Solver(config.solver, config.inference, game, config.seed)
-    done, totals = resume(solver, folder)
-    iterations = config.solver.iterations
-    for iteration in range(done + 1, iterations + 1):
-        last = iteration == iterations
+    with folder.lock() if folder is not None else nullcontext():
+        training = Training(config, solver, opponents, folder, progress)
+        done = training.resume()
+        for iteration in range(done + 1, config.solver.iterations + 1):
+            report = await training.iterate(iteration)
+            training.keep(report)
+            yield report
+
+
+@dataclass
+class Training:
+    """A run in progress: the solver and all that surrounds it."""
+
+    config: TrainConfig
+    solver: Solver
+    opponents: Sequence[str]
+    folder: RunFolder | None
+    progress: Progress
+    totals: Totals = NOTHING
+
+    def resume(self) -> int:
+        """Restore the folder's newest good checkpoint; return its iteration, 0 for none."""
+        if self.folder is None or (found := self.folder.load_checkpoint(Totals)) is None:
+            return 0
+        try:
+            self.solver.restore(found.arrays)
+        except (KeyError, ValueError, RuntimeError) as error:
+            raise CheckpointError(
+                f"{self.folder.path}: the checkpoint does not fit its config: {error}"
+            ) from error
+        self.totals = found.state
+        return found.iteration
+
+    async def iterate(self, iteration: int) -> IterationReport:
+        """One iteration of every player, and an evaluation where one is due."""
+        solver, progress = self.solver, self.progress
         started = time.perf_counter()
         traversals, advantage = [], []
-        for player in range(game.num_players):
+        for player in range(solver.game.num_players):
             traversals.append(await solver.traverse(iteration, player, progress))
             advantage.append(await solver.fit_advantage(iteration, player, progress))
+        nodes = sum(part.nodes for part in traversals)
         average_strategy: FitReport | None = None
         evaluation: tuple[MatchReport, ...] = ()
-        every = config.evaluation.every
-        totals = Totals(totals.nodes + sum(part.nodes for part in traversals), totals.seconds)
-        if last or (every and iteration % every == 0):
+        if self.due(iteration, self.config.evaluation.every):
             average_strategy = await solver.fit_average_strategy(iteration, progress)
-            agent = solver.agent(iteration, totals.nodes)
-            evaluation = await evaluate(agent, opponents, config, progress)
-            if folder is not None:
-                folder.save_agent(agent)
+            agent = solver.agent(iteration, self.totals.nodes + nodes)
+            evaluation = await self.evaluate(agent)
+            if self.folder is not None:
+                self.folder.save_agent(agent)
         seconds = time.perf_counter() - started
-        totals = Totals(totals.nodes, totals.seconds + seconds)
-        report = IterationReport(
+        self.totals = Totals(self.totals.nodes + nodes, self.totals.seconds + seconds)
+        fits = [*advantage, average_strategy] if average_strategy else advantage
+        return IterationReport(
             iteration=iteration,
-            iterations=iterations,
-            nodes=sum(part.nodes for part in traversals),
-            nodes_total=totals.nodes,
+            iterations=self.config.solver.iterations,
+            nodes=nodes,
+            nodes_total=self.totals.nodes,
             traversal_seconds=sum(part.seconds for part in traversals),
-            fit_seconds=sum(fit.seconds for fit in advantage)
-            + (average_strategy.seconds if average_strategy else 0.0),
-            elapsed_seconds=totals.seconds,
+            fit_seconds=sum(fit.seconds for fit in fits),
+            elapsed_seconds=self.totals.seconds,
             inference=inference_report(traversals),
             advantage=tuple(advantage),
             average_strategy=average_strategy,
@@ -91,38 +127,34 @@ async def train(
             ).hexdigest(),
             evaluation=evaluation,
         )
-        if folder is not None:
-            folder.append(report)
-            if last or iteration % config.run.checkpoint_every == 0:
-                progress("checkpoint", 0, 1)
-                folder.save_checkpoint(Checkpoint(iteration, solver.columns(), totals))
-        yield report
 
+    def due(self, iteration: int, every: int) -> bool:
+        """Whether something done every so many iterations, and at the end, is due."""
+        last = iteration == self.config.solver.iterations
+        return last or (every > 0 and iteration % every == 0)
 
-def resume(solver: Solver, folder: RunFolder | None) -> tuple[int, Totals]:
-    """Restore the solver from the folder's newest good checkpoint; return where it stood."""
-    if folder is None or (checkpoint := folder.load_checkpoint(Totals)) is None:
-        return 0, Totals()
-    try:
-        solver.restore(checkpoint.arrays)
-    except (KeyError, ValueError, RuntimeError) as error:
-        raise CheckpointError(
-            f"{folder.path}: the checkpoint does not fit its config: {error}"
-        ) from error
-    return checkpoint.iteration, checkpoint.state
+    async def evaluate(self, agent: Agent) -> tuple[MatchReport, ...]:
+        """The agent's matches against each opponent, over the same deals every time."""
+        plan = MatchPlan(deals=self.config.evaluation.deals, seed=self.config.seed)
+        reports = []
+        async with (
+            NetworkPlayer(agent, "agent") as player,
+            seated(self.opponents, agent.game) as others,
+        ):
+            for opponent in others:
 
+                def on_game(played: int, phase: str = f"against {opponent.name}") -> None:
+                    self.progress(phase, played, 2 * plan.deals)
 
-async def evaluate(
-    agent: Agent, opponents: Sequence[str], config: TrainConfig, progress: Progress
-) -> tuple[MatchReport, ...]:
-    """The agent's matches against each opponent, over the same deals every time."""
-    plan = MatchPlan(deals=config.evaluation.deals, seed=config.seed)
-    reports = []
-    async with NetworkPlayer(agent, "agent") as player, seated(opponents, agent.game) as others:
-        for opponent in others:
+                reports.append(await play_match(agent.game, player, opponent, plan, on_game))
+        return tuple(reports)
 
-            def on_game(played: int, phase: str = f"against {opponent.name}") -> None:
-                progress(phase, played, 2 * plan.deals)
-
-            reports.append(await play_match(agent.game, player, opponent, plan, on_game))
-    return tuple(reports)
+    def keep(self, report: IterationReport) -> None:
+        """Write down what the folder keeps of an iteration."""
+        if self.folder is None:
+            return
+        self.folder.append(report)
+        if self.due(report.iteration, self.config.run.checkpoint_every):
+            self.progress("checkpoint", 0, 1)
+            columns = self.solver.columns()
+            self.folder.save_checkpoint(Checkpoint(report.iteration, columns, self.totals))

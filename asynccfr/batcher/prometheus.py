@@ -25,7 +25,9 @@ OUTCOMES = ("succeeded", "failed", "cancelled", "abandoned", "timed_out", "close
 class BatcherCollector(Collector):
     """Exports every batcher that was added, for as long as it lives, under its name."""
 
-    def __init__(self, *batchers: Batcher[Any, Any], registry: CollectorRegistry = REGISTRY) -> None:
+    def __init__(
+        self, *batchers: Batcher[Any, Any], registry: CollectorRegistry = REGISTRY
+    ) -> None:
         self._batchers: WeakSet[Batcher[Any, Any]] = WeakSet(batchers)
         registry.register(self)
 
@@ -52,7 +54,9 @@ class BatcherCollector(Collector):
         executions = HistogramMetricFamily(
             "batcher_execution_seconds", "Time batches executed.", labels=["batcher"]
         )
-        now = GaugeMetricFamily("batcher_now", "Items by where they are.", labels=["batcher", "place"])
+        now = GaugeMetricFamily(
+            "batcher_now", "Items by where they are.", labels=["batcher", "place"]
+        )
         for batcher in list(self._batchers):
             statistics = batcher.statistics()
             name = batcher.name
@@ -65,7 +69,10 @@ class BatcherCollector(Collector):
             sizes.add_metric(
                 [name],
                 [
-                    *((str(float(p)), sum(n for size, n in counts.items() if size <= p)) for p in powers),
+                    *(
+                        (str(float(p)), sum(n for size, n in counts.items() if size <= p))
+                        for p in powers
+                    ),
                     ("+Inf", statistics.batch_size.count),
                 ],
                 sum(size * n for size, n in counts.items()),

@@ -95,6 +95,7 @@ async def traverse_batched(
         batch_window_us=driver.batch_window_us,
         inline=evaluator.device.type == "cpu",
     )
+
     def evaluate(walk: Walk) -> Call[Query]:
         return batcher.submit(walk, walk.player)
 

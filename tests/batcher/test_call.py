@@ -64,7 +64,10 @@ async def test_gather_wait_and_as_completed(batcher, gate):
     done, pending = await asyncio.wait([batcher(3), batcher(4)])
     assert {call.result() for call in done} == {6, 8}
     assert not pending
-    assert sorted([await next for next in asyncio.as_completed([batcher(5), batcher(6)])]) == [10, 12]
+    assert sorted([await next for next in asyncio.as_completed([batcher(5), batcher(6)])]) == [
+        10,
+        12,
+    ]
 
 
 async def test_wait_for_and_timeout_withdraw_the_item(batcher, gate):

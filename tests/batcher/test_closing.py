@@ -112,7 +112,9 @@ async def test_cancelling_a_drain():
     await turns()
     await batcher.aclose(cancel=True)
     await drain
-    assert {type(e) for e in await asyncio.gather(*calls, return_exceptions=True)} == {BatcherClosed}
+    assert {type(e) for e in await asyncio.gather(*calls, return_exceptions=True)} == {
+        BatcherClosed
+    }
 
 
 async def test_closing_twice_at_once_and_again(build):

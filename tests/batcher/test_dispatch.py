@@ -247,5 +247,10 @@ async def test_sizes_count_against_max_batch():
     record = Recorder()
     async with Batcher(record, max_batch=10, size_of=len, inline=True) as batcher:
         await asyncio.gather(*(batcher("x" * n) for n in (6, 3, 2, 7, 10, 1)))
-    assert [[len(item) for item in batch] for batch in record.batches] == [[6, 3], [2, 7], [10], [1]]
+    assert [[len(item) for item in batch] for batch in record.batches] == [
+        [6, 3],
+        [2, 7],
+        [10],
+        [1],
+    ]
     assert batcher.statistics().batch_size.max == 10

@@ -106,9 +106,7 @@ async def test_whatever_is_raised_callers_get_an_error_and_the_batcher_goes_on(
         assert getattr(errors[0], "code", 3) == 3
         assert await outcomes(batcher) == ITEMS
     reported = [report["exception"] for report in reports]
-    assert reported == (
-        [original] if isinstance(original, KeyboardInterrupt | SystemExit) else []
-    )
+    assert reported == ([original] if isinstance(original, KeyboardInterrupt | SystemExit) else [])
 
 
 @pytest.mark.parametrize(

@@ -167,9 +167,7 @@ async def test_bisecting_slices_the_rows(build):
             raise ValueError("three")
         return rows[:, 0].tolist()
 
-    async with build(
-        picky, max_batch=6, isolate_errors=True, rows=Rows((1,), "int64")
-    ) as batcher:
+    async with build(picky, max_batch=6, isolate_errors=True, rows=Rows((1,), "int64")) as batcher:
         results = await asyncio.gather(*map(batcher, range(6)), return_exceptions=True)
     assert isinstance(results.pop(3), ValueError)
     assert results == [0, 1, 2, 4, 5]

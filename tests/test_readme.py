@@ -1,0 +1,43 @@
+"""What README shows is true: its programs run, its table of the configuration is current."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from asynccfr.config_schema import markdown_table
+
+README = Path(__file__).parent.parent / "README.md"
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(README.parent)}
+PROGRAMS = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def first_words(program: str) -> str:
+    return re.findall(r"def (\w+)", program)[0]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=first_words)
+def test_programs_run(program, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_the_embedding_example_makes_one_call():
+    command = [sys.executable, "-c", PROGRAMS[0]]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert done.stdout.count("one call for 4 words") == 1
+
+
+def test_the_table_of_the_configuration_is_current():
+    assert markdown_table().strip() in README.read_text()
