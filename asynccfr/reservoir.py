@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from asynccfr.errors import CheckpointError
+from asynccfr.errors import CheckpointError, ConfigError
 from asynccfr.games.contract import Game
 
 
@@ -55,7 +55,7 @@ class Reservoir:
     """A uniform random subset of at most `capacity` of the samples ever added.
 
     Algorithm R (Vitter 1985): the t-th sample replaces a random one with probability capacity / t.
-    Raises ValueError for a capacity below 1.
+    Raises ConfigError for a capacity below 1 or beyond this machine's memory.
     """
 
     def __init__(
@@ -67,18 +67,26 @@ class Reservoir:
         tensor_quantum: float,
     ) -> None:
         if capacity < 1:
-            raise ValueError(f"capacity={capacity}: expected at least 1 sample")
+            raise ConfigError(f"memory={capacity}: expected at least 1 sample")
         self.capacity = capacity
         self.quantum = tensor_quantum
         self.seen = 0
-        row = (capacity, max_legal_actions)
-        self._columns: dict[str, npt.NDArray[Any]] = {
-            "features": np.empty((capacity, tensor_size), np.uint8 if self.quantum else np.float32),
-            "actions": np.empty(row, np.int16),
-            "values": np.empty(row, np.float32),
-            "weights": np.empty(capacity, np.float32),
-            "iterations": np.empty(capacity, np.int32),
+        layout: dict[str, tuple[tuple[int, ...], type[np.generic]]] = {
+            "features": ((tensor_size,), np.uint8 if tensor_quantum else np.float32),
+            "actions": ((max_legal_actions,), np.int16),
+            "values": ((max_legal_actions,), np.float32),
+            "weights": ((), np.float32),
+            "iterations": ((), np.int32),
         }
+        try:
+            self._columns: dict[str, npt.NDArray[Any]] = {
+                name: np.empty((capacity, *shape), dtype) for name, (shape, dtype) in layout.items()
+            }
+        except (MemoryError, ValueError) as error:
+            raise ConfigError(
+                f"memory={capacity}: expected no more samples than this machine can hold ({error});"
+                " lower solver.advantage.memory or solver.average_strategy.memory"
+            ) from None
 
     @classmethod
     def for_game(cls, game: Game, capacity: int) -> Self:
@@ -102,7 +110,7 @@ class Reservoir:
     def extend(self, samples: Samples, iteration: int, rng: np.random.Generator) -> None:
         """Show a block of samples of one iteration to the reservoir.
 
-        One draw of `rng` a sample, in order: cutting a block in two changes nothing.
+        `rng` is drawn from in the order of the samples: cutting a block in two changes nothing.
         Raises ValueError for columns of another shape or type than this game's.
         """
         block = samples._asdict()

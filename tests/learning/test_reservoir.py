@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asynccfr.errors import CheckpointError
+from asynccfr.errors import CheckpointError, ConfigError
 from asynccfr.reservoir import Reservoir, Samples
 
 QUANTUM = 0.25
@@ -197,9 +197,10 @@ def test_an_empty_reservoir_gives_no_batch() -> None:
         reservoir(5).batch(generator(), 1)
 
 
-def test_a_reservoir_needs_room() -> None:
-    with pytest.raises(ValueError, match="capacity=0: expected at least 1"):
-        reservoir(0)
+@pytest.mark.parametrize("capacity", [0, -1, 10**13, 10**30])
+def test_a_capacity_that_no_machine_has_is_refused(capacity: int) -> None:
+    with pytest.raises(ConfigError, match=f"memory={capacity}: expected"):
+        reservoir(capacity)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
