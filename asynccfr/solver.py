@@ -7,7 +7,6 @@ holds. The networks regret-match the current profile; the agent is the average-s
 
 import asyncio
 import copy
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -50,13 +49,17 @@ RULES = {
 
 
 class Traversals(NamedTuple):
-    """One player's traversals of an iteration; the digest covers every sample, in order."""
+    """One player's traversals of an iteration; the digest covers every sample, in order.
+
+    `seconds` is all of it, and includes `forward_seconds` and `reservoir_seconds`.
+    """
 
     nodes: int
     seconds: float
     batch_sizes: list[int]
     forward_seconds: float
-    digest: bytes
+    reservoir_seconds: float
+    digest: int
 
 
 class Solver:
@@ -116,7 +119,8 @@ class Solver:
             seconds=time.perf_counter() - started,
             batch_sizes=evaluator.batch_sizes,
             forward_seconds=evaluator.forward_seconds,
-            digest=collector.digest.digest(),
+            reservoir_seconds=collector.seconds,
+            digest=collector.digest,
         )
 
     def walks(self, iteration: int, traverser: int, finished: list[Walk]) -> Iterator[Walk]:
@@ -253,7 +257,8 @@ class Collector:
         self.done = 0
         self.nodes = 0
         self.finished: list[Walk] = []
-        self.digest = hashlib.blake2b(digest_size=16)
+        self.digest = 0
+        self.seconds = 0.0
         self.buffers = (SampleBuffer(solver.game), SampleBuffer(solver.game))
         self.targets = tuple(
             (memory, generator(solver.seed, (RESERVOIR, iteration, traverser, purpose)))
@@ -275,11 +280,11 @@ class Collector:
             self.flush()
 
     def flush(self) -> None:
+        started = time.perf_counter()
         for buffer, (memory, rng) in zip(self.buffers, self.targets, strict=True):
-            samples = Samples(*buffer.take())
-            for column in samples:
-                self.digest.update(column.data)
-            memory.extend(samples, self.iteration, rng)
+            self.digest = buffer.digest(self.digest)
+            memory.extend(Samples(*buffer.take()), self.iteration, rng)
+        self.seconds += time.perf_counter() - started
 
 
 def generator(seed: int, path: tuple[int, ...]) -> np.random.Generator:

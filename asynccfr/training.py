@@ -1,6 +1,5 @@
 """The training loop: iterations, checkpoints, evaluation, one report an iteration."""
 
-import hashlib
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import nullcontext
@@ -122,9 +121,7 @@ class Training:
             average_strategy=average_strategy,
             advantage_memory=tuple(len(memory) for memory in solver.advantage_memory),
             strategy_memory=len(solver.strategy_memory),
-            sample_digest=hashlib.blake2b(
-                b"".join(part.digest for part in traversals), digest_size=16
-            ).hexdigest(),
+            sample_digest="".join(f"{part.digest:016x}" for part in traversals),
             evaluation=evaluation,
         )
 

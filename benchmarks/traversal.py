@@ -21,11 +21,19 @@ CONCURRENCY, MAX_BATCH = 1024, 512
 
 
 class Arm(Struct, frozen=True, kw_only=True):
-    """One driver; `realised_batch` is the mean number of rows of a forward."""
+    """One driver, from the deal to samples in the reservoirs.
+
+    Fields:
+        forward_us_per_node: in forwards.
+        outside_forward_us_per_node: games, encoding, coroutines, batcher, regrets and samples.
+        reservoir_us_per_node: moving the samples into the reservoirs.
+        realised_batch: the mean number of rows of a forward.
+    """
 
     nodes_per_second: Spread
     forward_us_per_node: Spread
     outside_forward_us_per_node: Spread
+    reservoir_us_per_node: Spread
     realised_batch: float
 
 
@@ -52,29 +60,30 @@ class Runner:
         self.solver = Solver(config, inference, load_game("lost_cities"), seed=0)
         for network in self.solver.advantage_networks:
             torch.nn.init.normal_(network.weights[-1], std=0.05)
-        self.measured: list[tuple[float, float, float, float]] = []
+        self.measured: list[tuple[float, ...]] = []
         self.iteration = 0
 
     def measure(self) -> None:
         self.iteration += 1
         gc.collect()
         done = run(self.solver.traverse(self.iteration, 0, lambda *_: None))
-        forward = done.forward_seconds / done.nodes
+        outside = done.seconds - done.forward_seconds - done.reservoir_seconds
+        parts = (done.forward_seconds, outside, done.reservoir_seconds)
         self.measured.append(
             (
                 done.nodes / done.seconds,
-                forward * 1e6,
-                (done.seconds / done.nodes - forward) * 1e6,
+                *(seconds / done.nodes * 1e6 for seconds in parts),
                 done.nodes / len(done.batch_sizes),
             )
         )
 
     def arm(self) -> Arm:
-        speed, forward, outside, batch = zip(*self.measured[1:], strict=True)
+        speed, forward, outside, reservoir, batch = zip(*self.measured[1:], strict=True)
         return Arm(
             nodes_per_second=spread(speed),
             forward_us_per_node=spread(forward),
             outside_forward_us_per_node=spread(outside),
+            reservoir_us_per_node=spread(reservoir),
             realised_batch=spread(batch).median,
         )
 
@@ -110,13 +119,21 @@ def main(quick: bool, json: Path | None) -> None:
     )
     report(
         f"Traversal of {record.game}, 3x512 network, {record.machine.torch_threads} torch threads",
-        ("driver", "nodes/s", "forward, µs/node", "outside, µs/node", "realised batch"),
+        (
+            "driver",
+            "nodes/s",
+            "forward, µs/node",
+            "outside, µs/node",
+            "reservoir, µs/node",
+            "batch",
+        ),
         [
             (
                 name,
                 arm.nodes_per_second,
                 arm.forward_us_per_node,
                 arm.outside_forward_us_per_node,
+                arm.reservoir_us_per_node,
                 f"{arm.realised_batch:.0f}",
             )
             for name, arm in arms.items()

@@ -4,6 +4,7 @@ A sample is an information state with one value for each legal action: sampled r
 advantage networks, probabilities for the average strategy.
 """
 
+from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
@@ -91,6 +92,14 @@ cdef class SampleBuffer:
         memcpy(self.weights + at, other.weights, n * sizeof(float))
         self.size = at + n
 
+    def digest(self, uint64_t start=0):
+        """A 64-bit hash of every sample in order, chained to that of earlier ones by `start`."""
+        cdef uint64_t value = start
+        value = fold(value, self.features, self.size * self.feature_bytes)
+        value = fold(value, self.actions, self.size * self.max_legal * sizeof(int16_t))
+        value = fold(value, self.values, self.size * self.max_legal * sizeof(float))
+        return fold(value, self.weights, self.size * sizeof(float))
+
     def take(self):
         """The samples as copied columns, leaving the buffer empty.
 
@@ -110,6 +119,19 @@ cdef class SampleBuffer:
             copy_out(weights, self.weights, n * sizeof(float))
         self.size = 0
         return features, actions, values, weights
+
+
+cdef uint64_t fold(uint64_t value, const void* data, Py_ssize_t size) noexcept nogil:
+    """Mix bytes into a hash, a word at a time; to notice differences, not to resist an adversary."""
+    cdef uint64_t word
+    cdef Py_ssize_t at = 0
+    while at < size:
+        word = 0
+        memcpy(&word, <const char*>data + at, min(8, size - at))
+        value = (value ^ word) * <uint64_t>0x9E3779B97F4A7C15
+        value ^= value >> 29
+        at += 8
+    return (value ^ <uint64_t>size) * <uint64_t>0xBF58476D1CE4E5B9
 
 
 cdef copy_out(array, const void* source, Py_ssize_t size):
