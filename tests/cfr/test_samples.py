@@ -30,7 +30,9 @@ def test_extending_keeps_order_and_taking_empties():
     assert len(together) == sum(map(len, parts))
     whole = together.take()
     assert len(together) == 0
-    for column, pieces in zip(whole, zip(*(part.take() for part in parts)), strict=True):
+    for column, pieces in zip(
+        whole, zip(*(part.take() for part in parts), strict=True), strict=True
+    ):
         assert (column == np.concatenate(pieces)).all()
 
 
@@ -42,7 +44,8 @@ def test_the_layout_is_the_reservoirs():
     assert (features.dtype, actions.dtype) == (np.uint8, np.int16)
     assert (values[actions < 0] == 0).all()
     assert ((actions >= 0).sum(axis=1) > 1).all()
-    assert weights[0] == 1 and (np.diff(weights) >= 0).all()
+    assert weights[0] == 1
+    assert (np.diff(weights) >= 0).all()
 
 
 def test_a_reused_walk_starts_empty():
