@@ -79,9 +79,7 @@ def test_every_answer_is_right_though_some_clients_leave(loop_name):
             connection = Client(port)
             for _ in range(15):
                 features = [rng.randrange(100) for _ in range(3)]
-                request = asyncio.ensure_future(
-                    connection.post("/predict", {"features": features})
-                )
+                request = asyncio.ensure_future(connection.post("/predict", {"features": features}))
                 if rng.random() < 0.15:
                     await asyncio.sleep(rng.random() * 0.005)
                     request.cancel()
