@@ -230,7 +230,7 @@ class Solver:
         return columns
 
     def restore(self, columns: Columns) -> None:
-        """Take up what `columns` returned. Raises KeyError or ValueError if it does not fit."""
+        """Take up what `columns` returned; raises if it does not fit."""
         for name, part in self.parts():
             start = f"{name}."
             held = {k.removeprefix(start): v for k, v in columns.items() if k.startswith(start)}
