@@ -22,7 +22,7 @@ class Simulated(Batcher):
 
 
 class Histories(RuleBasedStateMachine):
-    """The model: for every call when it expires, and what has become of it; batches as they start."""
+    """The model: when every call expires, and what has become of it; batches as they start."""
 
     loop_factory = staticmethod(asyncio.new_event_loop)
 
