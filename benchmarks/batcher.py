@@ -21,7 +21,7 @@ from msgspec import Struct
 from asynccfr.batcher import Batcher
 from benchmarks.batcher_rivals import ARMS, Arm, installed, no_op
 from benchmarks.batcher_service import ServiceRecord, measure_service
-from benchmarks.common import Machine, Spread, alternate, machine, options, report, spread
+from benchmarks.common import Machine, Spread, alternate, machine, options, report
 
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
     "asyncio": asyncio.new_event_loop,
@@ -265,8 +265,14 @@ def report_all(record: BatcherRecord, json: Path | None) -> None:
     ]
     report("Lone requests, us", ("arm", "p05", "p50", "p95", "p99"), rows, record, None)
     rows = [
-        (f"{loop}: window {name}", f"{each.mean_batch:.1f}", each.p50_batch, each.p95_batch)
-        + (f"{each.latency_p50_us:.0f}", f"{each.latency_p95_us:.0f}")
+        (
+            f"{loop}: window {name}",
+            f"{each.mean_batch:.1f}",
+            each.p50_batch,
+            each.p95_batch,
+            f"{each.latency_p50_us:.0f}",
+            f"{each.latency_p95_us:.0f}",
+        )
         for loop, measured in loops.items()
         for name, each in measured.realised.items()
     ]

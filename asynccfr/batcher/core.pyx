@@ -168,7 +168,7 @@ cdef class Core:
     cdef readonly object key_of, size_of, capacity, timeout
     cdef readonly object rows, forecasts
     cdef readonly bint refuse_when_full, fair
-    cdef object clock
+    cdef public object clock
 
     cdef public object loop, context
     cdef public bint is_open, is_closing

@@ -7,11 +7,14 @@ from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from asynccfr.batcher.core import Core
 from asynccfr.batcher.failures import outcomes_of
 from asynccfr.errors import BatcherError
+
+if TYPE_CHECKING:
+    from asynccfr.batcher.rows import Array
 
 Item = TypeVar("Item")
 Result_co = TypeVar("Result_co", covariant=True)
@@ -25,8 +28,9 @@ class Results(Protocol[Result_co]):
     def __getitem__(self, index: int, /) -> Result_co: ...
 
 
+AnyResults = Awaitable[Results[Result]] | Results[Result]
 # Of a list of items, or with a row buffer of an array.
-BatchFunction = Callable[[list[Item]], Awaitable[Results[Result]] | Results[Result]]
+BatchFunction = Callable[[list[Item]], AnyResults[Result]] | Callable[["Array"], AnyResults[Result]]
 AnyFunction = Callable[[Any], Any]
 Done = Callable[[list[Any]], None]
 

@@ -19,7 +19,7 @@ def serving(app: Any, loop: str = "asyncio") -> Iterator[int]:
 
     async def serve() -> None:
         task = asyncio.create_task(server.serve())
-        while not server.started and not task.done():
+        while not server.started and not task.done():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
         started.set()
         await task

@@ -63,5 +63,5 @@ async def turns(count: int = 5) -> None:
 async def until(condition: Callable[[], object]) -> None:
     """Wait for something that another thread brings about."""
     async with asyncio.timeout(30):
-        while not condition():
+        while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.001)

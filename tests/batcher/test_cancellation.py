@@ -130,7 +130,7 @@ async def test_a_task_group_that_fails_takes_its_calls_along():
         async def caller(item):
             await batcher(item)
 
-        with pytest.raises(ExceptionGroup):
+        with pytest.raises(ExceptionGroup):  # noqa: PT012
             async with asyncio.TaskGroup() as group:
                 for item in range(1, 6):
                     group.create_task(caller(item))

@@ -207,7 +207,7 @@ async def test_leaving_because_of_an_exception_keeps_what_is_being_computed():
 
 
 async def test_leaving_because_of_an_exception_keeps_results(build):
-    with pytest.raises(LookupError):
+    with pytest.raises(LookupError):  # noqa: PT012
         async with build(Recorder(), max_batch=2) as batcher:
             calls = [batcher(i) for i in range(2)]
             await until(lambda: batcher.statistics().batches)

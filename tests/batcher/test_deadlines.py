@@ -69,7 +69,7 @@ async def test_deadlines_are_kept_in_their_order_not_in_that_of_arrival():
 
 
 @pytest.mark.parametrize("timeout", [0, -1])
-async def test_a_deadline_that_has_passed_already(timeout):
+async def test_a_deadline_that_has_passed_already(timeout):  # noqa: ASYNC109
     record = Recorder()
     async with Batcher(record, max_batch=9, inline=True) as batcher:
         with pytest.raises(TimeoutError):

@@ -127,15 +127,15 @@ def test_an_item_whose_client_has_gone_is_not_computed(loop_name):
     async def come_and_go(port, model):
         first, second = Client(port), Client(port)
         staying = asyncio.ensure_future(first.post("/predict", {"features": [1.0]}))
-        while 'place="in_flight"} 1' not in await asyncio.to_thread(metrics, port):
+        while 'place="in_flight"} 1' not in await asyncio.to_thread(metrics, port):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         leaving = asyncio.ensure_future(second.post("/predict", {"features": [2.0]}))
-        while 'place="queued"} 1' not in await asyncio.to_thread(metrics, port):
+        while 'place="queued"} 1' not in await asyncio.to_thread(metrics, port):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         leaving.cancel()
         await asyncio.wait([leaving])
         await second.leave()
-        while await asyncio.to_thread(outcome, port, "cancelled") != 1:
+        while await asyncio.to_thread(outcome, port, "cancelled") != 1:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         model.open.set()
         answer = await staying
