@@ -12,7 +12,10 @@ from asynccfr.config_schema import markdown_table
 
 README = Path(__file__).parent.parent / "README.md"
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(README.parent)}
-PROGRAMS = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+# Programs under a file's name are that file, which has tests of its own.
+PROGRAMS = re.findall(
+    r"(?<!-->\n)^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL
+)
 
 
 def first_words(program: str) -> str:
@@ -30,7 +33,6 @@ def test_programs_run(program, tmp_path):
         timeout=100,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout
 
 
 def test_the_embedding_example_makes_one_call():
