@@ -21,7 +21,7 @@ from msgspec import Struct
 from asynccfr.batcher import Batcher
 from benchmarks.batcher_rivals import ARMS, Arm, installed, no_op
 from benchmarks.batcher_service import ServiceRecord, measure_service
-from benchmarks.common import Machine, Spread, machine, options, report
+from benchmarks.common import Machine, Spread, machine, options, report, spread
 
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
     "asyncio": asyncio.new_event_loop,
