@@ -21,7 +21,7 @@ from msgspec import Struct
 from asynccfr.batcher import Batcher
 from benchmarks.batcher_rivals import ARMS, Arm, installed, no_op
 from benchmarks.batcher_service import ServiceRecord, measure_service
-from benchmarks.common import Machine, Spread, alternate, machine, options, report
+from benchmarks.common import Machine, Spread, machine, options, report, spread
 
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
     "asyncio": asyncio.new_event_loop,
@@ -35,7 +35,7 @@ class AwaitCost(Struct, frozen=True, kw_only=True):
     """256 coroutines that await 200 times each, with a function that does nothing."""
 
     us_per_await: dict[str, Spread]
-    ours_over_aiodataloader: float | None
+    ours_over_aiodataloader: Spread | None  # of the costs within one round
 
 
 class Latency(Struct, frozen=True, kw_only=True):
@@ -155,12 +155,25 @@ async def realised(rate: float, seconds: float, **window: Any) -> Realised:
     )
 
 
-def measure_loop(loop: str, arms: dict[str, Arm], quick: bool) -> LoopRecord:
-    costs = alternate(
-        {name: partial(run, loop, partial(cost_of_awaits, arm)) for name, arm in arms.items()},
-        repetitions=3 if quick else 9,
-    )
+def compare_awaits(loop: str, arms: dict[str, Arm], rounds: int) -> AwaitCost:
+    """The arms in turns; the slow ones in every fourth round only."""
+    slow = ("async-batcher", "batched")
+    costs: dict[str, list[float]] = {name: [] for name in arms}
+    for number in range(-1, rounds):
+        for name, arm in arms.items():
+            if number < 0 or name not in slow or number % 4 == 0:
+                cost = run(loop, partial(cost_of_awaits, arm))
+                if number >= 0:
+                    costs[name].append(cost)
     rival = costs.get("aiodataloader")
+    ratios = rival and [ours / theirs for ours, theirs in zip(costs["ours"], rival, strict=True)]
+    return AwaitCost(
+        us_per_await={name: spread(measured) for name, measured in costs.items()},
+        ours_over_aiodataloader=spread(ratios) if ratios else None,
+    )
+
+
+def measure_loop(loop: str, arms: dict[str, Arm], quick: bool) -> LoopRecord:
     count = 200 if quick else 1000
     windows = {
         "none": {},
@@ -168,10 +181,7 @@ def measure_loop(loop: str, arms: dict[str, Arm], quick: bool) -> LoopRecord:
         "2000 us, adaptive": {"batch_window_us": 2000, "adaptive": True},
     }
     return LoopRecord(
-        awaits=AwaitCost(
-            us_per_await=costs,
-            ours_over_aiodataloader=rival and costs["ours"].median / rival.median,
-        ),
+        awaits=compare_awaits(loop, arms, rounds=8 if quick else 25),
         lone_request={
             name: run(loop, partial(lone_latency, ARMS[name], count))
             for name in ("ours", "ours, async def", "ours, thread")
@@ -247,7 +257,7 @@ def report_all(record: BatcherRecord, json: Path | None) -> None:
     ]
     costs += [(name, *["not installed"] * 2) for name, v in record.versions.items() if v is None]
     ratios = [loops[loop].awaits.ours_over_aiodataloader for loop in loops]
-    costs.append(("ours / aiodataloader", *(f"{r:.2f}" if r else "unknown" for r in ratios)))
+    costs.append(("ours / aiodataloader", *(ratio or "unknown" for ratio in ratios)))
     title = f"us per await: median (p05 to p95), {CALLERS} coroutines"
     report(title, ("arm", *loops), costs, record, None)
 

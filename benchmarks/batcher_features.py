@@ -1,4 +1,4 @@
-"""What each batcher does in situations that occur in production: `python -m benchmarks.batcher_features`.
+"""Batchers in situations that occur in production: `python -m benchmarks.batcher_features`.
 
 Every cell is the outcome of a probe against the installed library, never of its documentation.
 """

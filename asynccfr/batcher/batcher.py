@@ -256,6 +256,9 @@ class Batcher(Core[Item, Result]):
                 f"{self.name}: called outside its event loop; from another thread use "
                 "call_from_thread"
             )
+        if loop is self.loop:  # which has moved to another thread
+            self._settle(loop)
+            return
         if self._process_id:
             which = "is closed" if self.loop.is_closed() else "is not this one"
             raise BatcherError(
@@ -263,7 +266,7 @@ class Batcher(Core[Item, Result]):
                 f"{which}. Create a batcher for each loop"
             )
         self._process_id = os.getpid()
-        self.loop = loop
+        self._settle(loop)
         self.context = copy_context()
         self._drained = asyncio.Event()
         if self._is_async:

@@ -10,7 +10,9 @@ starts first, so no key can be overtaken for ever. Entries of the agenda and of 
 that no longer apply are recognised when they come up, and swept out before they outnumber the rest.
 """
 
-from asyncio import _get_running_loop, current_task
+import os
+
+from asyncio import current_task
 from contextvars import ContextVar
 from heapq import heapify, heappop, heappush
 from types import GenericAlias
@@ -22,6 +24,9 @@ from asynccfr.batcher.histogram cimport Histogram
 
 from asynccfr.batcher.failures import personal
 from asynccfr.errors import BatcherClosed, BatcherError, QueueFull
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident()
 
 cdef double NEVER = float("inf")
 cdef object UNSET = object()
@@ -155,6 +160,18 @@ cdef class Participant:
         self.core.participants_waiting -= self.calls == 0 and self.active
 
 
+cdef long forks = 0  # this process is that many forks away from the first
+
+
+def count_fork():
+    global forks
+    forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=count_fork)
+
+
 cdef double check_timeout(timeout) except? -1:
     cdef double seconds = timeout
     if seconds != seconds:
@@ -170,7 +187,10 @@ cdef class Core:
     cdef readonly bint refuse_when_full, fair
     cdef public object clock
 
-    cdef public object loop, context
+    cdef readonly object loop
+    cdef public object context
+    cdef unsigned long thread
+    cdef long forks
     cdef public bint is_open, is_closing
     cdef public set runners  # tasks that run the function, which must not wait for their own batcher
     cdef bint turn_asked
@@ -257,7 +277,7 @@ cdef class Core:
     cpdef Call submit(self, item, key=UNSET, timeout=UNSET):
         cdef Call call = Call.__new__(Call)
         cdef double expires = NEVER
-        if _get_running_loop() is not self.loop:
+        if not self.is_at_home():
             self._bind()
         if not self.is_open or (self.runners and current_task() in self.runners):
             self._refuse()
@@ -420,6 +440,23 @@ cdef class Core:
 
     cpdef bint is_empty(self):
         return not (self.queued or self.line.live or self.executing_batches)
+
+    cpdef void _settle(self, loop):
+        """Belong to the event loop, which is running in this thread."""
+        self.loop = loop
+        self.thread = PyThread_get_thread_ident()
+        self.forks = forks
+
+    cpdef bint is_at_home(self):
+        """Whether this is called in the batcher's event loop.
+
+        In Python 3.11 asyncio's own get_running_loop costs a system call.
+        """
+        return (
+            self.thread == PyThread_get_thread_ident()
+            and self.forks == forks
+            and self.loop.is_running()
+        )
 
     # Queueing.
 

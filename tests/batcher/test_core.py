@@ -16,7 +16,7 @@ class Machine(Core):
         self.alarms = []
         self.turns = 0
         super().__init__(clock=lambda: self.time, **options)
-        self.loop = asyncio.get_running_loop()
+        self._settle(asyncio.get_running_loop())
         self.context = None
 
     def _turn(self):
