@@ -9,10 +9,10 @@ cdef class Query:
     cdef int num_legal
     cdef int* legal
     cdef float* outputs
-    cdef double* policy
 
     cdef int look(self) except -1
     cdef int write_row(self, float* row) except -1
 
 
+cdef double* policy_room(int n) except NULL
 cdef int sample_index(const double* probabilities, int n, Rng rng) noexcept nogil

@@ -16,11 +16,10 @@ cdef class Query:
     def __cinit__(self, State state, *args, **kwargs):
         cdef int n = state.game.max_legal_actions
         self.state = state
-        self.legal = <int*>malloc(n * sizeof(int))
-        self.outputs = <float*>malloc(n * sizeof(float))
-        self.policy = <double*>malloc(n * sizeof(double))
-        if not (self.legal and self.outputs and self.policy):
+        self.legal = <int*>malloc(n * (sizeof(int) + sizeof(float)))
+        if self.legal is NULL:
             raise MemoryError
+        self.outputs = <float*>(self.legal + n)
 
     def __init__(self, State state):
         if state.current_player < 0:
@@ -29,8 +28,6 @@ cdef class Query:
 
     def __dealloc__(self):
         free(self.legal)
-        free(self.outputs)
-        free(self.policy)
 
     cdef int look(self) except -1:
         """Note who is to move and what is legal; return 0."""
@@ -44,13 +41,32 @@ cdef class Query:
 
     def probabilities(self, Rule rule):
         """The answered policy as `(action, probability)` pairs, actions ascending."""
-        policy_from_outputs(rule, self.outputs, self.num_legal, self.policy)
-        return [(self.legal[i], self.policy[i]) for i in range(self.num_legal)]
+        cdef double* policy = policy_room(self.num_legal)
+        policy_from_outputs(rule, self.outputs, self.num_legal, policy)
+        return [(self.legal[i], policy[i]) for i in range(self.num_legal)]
 
     def sample(self, Rule rule, Rng rng):
         """An action drawn from the answered policy."""
-        policy_from_outputs(rule, self.outputs, self.num_legal, self.policy)
-        return self.legal[sample_index(self.policy, self.num_legal, rng)]
+        cdef double* policy = policy_room(self.num_legal)
+        policy_from_outputs(rule, self.outputs, self.num_legal, policy)
+        return self.legal[sample_index(policy, self.num_legal, rng)]
+
+
+cdef double* room = NULL
+cdef int room_size = 0
+
+
+cdef double* policy_room(int n) except NULL:
+    """Room for a policy, until the next call: one for all queries stays in the processor's cache."""
+    global room, room_size
+    if n > room_size:
+        free(room)
+        room = <double*>malloc(n * sizeof(double))
+        if room is NULL:
+            room_size = 0
+            raise MemoryError
+        room_size = n
+    return room
 
 
 cdef int sample_index(const double* probabilities, int n, Rng rng) noexcept nogil:

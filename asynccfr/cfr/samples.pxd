@@ -15,8 +15,6 @@ cdef class SampleBuffer:
     cdef float* values
     cdef float* weights
 
-    cdef int pack(self, const float* row, uint8_t* features) noexcept nogil
-    cdef Py_ssize_t append(
-        self, const uint8_t* features, const int* legal, int num_legal, float weight
-    ) except -1
+    cdef int write_features(self, const float* row) except -1
+    cdef Py_ssize_t append(self, const int* legal, int num_legal, float weight) except -1
     cdef int reserve(self, Py_ssize_t size) except -1

@@ -36,9 +36,15 @@ cdef class SampleBuffer:
     def __len__(self):
         return self.size
 
-    cdef int pack(self, const float* row, uint8_t* features) noexcept nogil:
-        """Write a float32 row in stored form: uint8 multiples of the quantum, or as it is."""
+    cdef int write_features(self, const float* row) except -1:
+        """Write what the next sample's features will be: uint8 multiples of the quantum, or floats.
+
+        Until `append` they may be written again.
+        """
+        cdef uint8_t* features
         cdef int i
+        self.reserve(self.size + 1)
+        features = self.features + self.size * self.feature_bytes
         if self.quanta > 0:
             for i in range(self.tensor_size):
                 features[i] = <uint8_t><int>(row[i] * self.quanta + 0.5)
@@ -61,15 +67,11 @@ cdef class SampleBuffer:
         self.capacity = capacity
         return 0
 
-    cdef Py_ssize_t append(
-        self, const uint8_t* features, const int* legal, int num_legal, float weight
-    ) except -1:
-        """Add a sample with zero values; return its index."""
+    cdef Py_ssize_t append(self, const int* legal, int num_legal, float weight) except -1:
+        """Add a sample of the features written last, with zero values; return its index."""
         cdef Py_ssize_t index = self.size
         cdef int16_t* actions
         cdef int i
-        self.reserve(index + 1)
-        memcpy(self.features + index * self.feature_bytes, features, self.feature_bytes)
         memset(self.values + index * self.max_legal, 0, self.max_legal * sizeof(float))
         actions = self.actions + index * self.max_legal
         for i in range(self.max_legal):

@@ -11,11 +11,10 @@ visits: advantage samples in proportion to the counterfactual reach, and strateg
 proportion to their player's own reach, free of the traverser's exploration.
 """
 
-from libc.stdint cimport uint8_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, realloc
 
 from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
-from asynccfr.cfr.query cimport Query, sample_index
+from asynccfr.cfr.query cimport Query, policy_room, sample_index
 from asynccfr.cfr.samples cimport SampleBuffer
 from asynccfr.games.contract cimport State, TERMINAL_PLAYER
 from asynccfr.seeding cimport Rng
@@ -51,7 +50,7 @@ cdef class Walk(Query):
     cdef double max_weight
     cdef double sampling_reach
     cdef bint answered
-    cdef uint8_t* features
+    cdef Py_ssize_t opened
     cdef Step* steps
     cdef Py_ssize_t num_steps
     cdef Py_ssize_t step_capacity
@@ -76,10 +75,8 @@ cdef class Walk(Query):
         else:
             self.advantages, self.strategies = reuse.advantages, reuse.strategies
             self.advantages.size = self.strategies.size = 0
-        self.features = <uint8_t*>malloc(self.advantages.feature_bytes)
 
     def __dealloc__(self):
-        free(self.features)
         free(self.steps)
 
     cdef int begin(
@@ -94,7 +91,11 @@ cdef class Walk(Query):
 
     cdef int write_row(self, float* row) except -1:
         self.state.write_tensor(self.player, row)
-        return self.advantages.pack(row, self.features)
+        return self.buffer().write_features(row)
+
+    cdef SampleBuffer buffer(self):
+        """Where a sample of the decision that waits belongs."""
+        return self.advantages if self.player == self.traverser else self.strategies
 
     def advance(self):
         """Play on to the next decision; False at the end of the game.
@@ -128,21 +129,22 @@ cdef class Walk(Query):
     cdef int choose(self) except -1:
         """Record the answered decision as a sample and play a sampled action; return 0."""
         cdef bint own = self.player == self.traverser
-        cdef SampleBuffer buffer = self.advantages if own else self.strategies
+        cdef SampleBuffer buffer = self.buffer()
         cdef int n = self.num_legal, i
         cdef Py_ssize_t sample = buffer.append(
-            self.features, self.legal, n, min(1.0 / self.sampling_reach, self.max_weight)
+            self.legal, n, min(1.0 / self.sampling_reach, self.max_weight)
         )
         cdef float* values = buffer.values + sample * buffer.max_legal
-        policy_from_outputs(self.rule, self.outputs, n, self.policy)
+        cdef double* policy = policy_room(n)
+        policy_from_outputs(self.rule, self.outputs, n, policy)
         for i in range(n):
-            values[i] = <float>self.policy[i]
+            values[i] = <float>policy[i]
             if own:
-                self.policy[i] = self.epsilon / n + (1.0 - self.epsilon) * self.policy[i]
-        i = sample_index(self.policy, n, self.rng)
+                policy[i] = self.epsilon / n + (1.0 - self.epsilon) * policy[i]
+        i = sample_index(policy, n, self.rng)
         if own:
-            self.remember(sample, i, self.policy[i])
-            self.sampling_reach *= self.policy[i]
+            self.remember(sample, i, policy[i])
+            self.sampling_reach *= policy[i]
         self.state.advance(self.legal[i])
         return 0
 
@@ -181,10 +183,14 @@ cdef class Walk(Query):
         self.num_steps = 0
 
     def branches(self):
-        """External sampling: a walk for each legal action of the traverser, sharing the sample buffers."""
+        """External sampling: open a sample here and start a walk for each legal action.
+
+        The walks share the sample buffers, so one is to be finished before the next begins.
+        """
         cdef list children = []
         cdef Walk child
         cdef int i
+        self.opened = self.advantages.append(self.legal, self.num_legal, 1.0)
         for i in range(self.num_legal):
             child = Walk.__new__(Walk, self.state.copy())
             child.begin(
@@ -192,23 +198,22 @@ cdef class Walk(Query):
             )
             child.advantages = self.advantages
             child.strategies = self.strategies
-            child.features = <uint8_t*>malloc(self.advantages.feature_bytes)
             child.state.advance(self.legal[i])
             children.append(child)
         return children
 
     def join(self, list children, list below):
-        """External sampling: record the regrets given the values below; return this node's value.
+        """External sampling: write the opened sample's regrets; return this node's value.
 
         `below` has the value of each walk in `children`; expectation over the policy, not maximum, goes up.
         """
         cdef int n = self.num_legal, i
         cdef double value = 0.0
-        cdef Py_ssize_t sample = self.advantages.append(self.features, self.legal, n, 1.0)
-        cdef float* values = self.advantages.values + sample * self.advantages.max_legal
-        policy_from_outputs(self.rule, self.outputs, n, self.policy)
+        cdef float* values = self.advantages.values + self.opened * self.advantages.max_legal
+        cdef double* policy = policy_room(n)
+        policy_from_outputs(self.rule, self.outputs, n, policy)
         for i in range(n):
-            value += self.policy[i] * <double>below[i]
+            value += policy[i] * <double>below[i]
             self.nodes += (<Walk>children[i]).nodes
         for i in range(n):
             values[i] = <float>(<double>below[i] - value)
