@@ -284,7 +284,9 @@ class Batcher(Core[Item, Result]):
 
     def _set_alarm(self, when: float) -> None:
         if self._alarm is None:
-            self._alarm = alarm(self.loop, self)
+            # In the batcher's own context: a loop's reader would keep the first caller's for ever.
+            assert self.context is not None
+            self._alarm = self.context.copy().run(alarm, self.loop, self)
         self._alarm.set(when)
 
     def _turn(self) -> None:
@@ -300,11 +302,14 @@ class Batcher(Core[Item, Result]):
         self._sizes[batch.size] += 1
         self._reasons[batch.reason] += 1
         self._finish(batch, outcomes)
-        if isinstance(outcomes[0], KeyboardInterrupt | SystemExit):
-            self._report("the batch function was interrupted", outcomes[0])
-        if self._on_batch is not None:
-            self._tell(self._on_batch, batch, outcomes)
-        wake(batch.calls)
+        interruptions = (o for o in outcomes if isinstance(o, KeyboardInterrupt | SystemExit))
+        if interruption := next(interruptions, None):
+            self._report("the batch function was interrupted", interruption)
+        try:
+            if self._on_batch is not None:
+                self._tell(self._on_batch, batch, outcomes)
+        finally:
+            wake(batch.calls)
 
     def _emptied(self) -> None:
         if self._alarm is not None:

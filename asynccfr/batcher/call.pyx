@@ -158,10 +158,11 @@ cdef class Call:
         if callback is None:
             return
         self.callback = self.context = self.more_callbacks = None
-        run_callback(self, callback, context)
-        if more is not None:
-            for callback, context in more:
-                run_callback(self, callback, context)
+        try:
+            run_callback(self, callback, context)
+        finally:
+            for callback, context in more or ():
+                self.loop.call_soon(callback, self, context=context)
 
 
 cdef int run_callback(Call call, callback, context) except -1:

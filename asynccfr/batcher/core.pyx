@@ -529,11 +529,11 @@ cdef class Core:
             call = self.line.pop()
             try:
                 self.enqueue(call, self.now())
-            except Exception as error:  # from writing its row
+            except BaseException as error:  # from writing its row
                 self.failed += 1
                 call.place = NOWHERE
                 self.let_go(call)
-                call.fail(error)
+                call.fail(personal(error))
                 call.schedule_callbacks()
 
     cdef void release(self, Call call):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
@@ -130,8 +130,13 @@ class InThread:
         count = len(items)
 
         def report(future: Future[list[Any]]) -> None:
-            error = future.exception()
-            outcomes = future.result() if error is None else [error] * count
+            outcomes: list[Any]
+            try:
+                outcomes = future.result()
+            except CancelledError:
+                outcomes = [BatcherError("the executor was shut down before the batch ran")] * count
+            except BaseException as error:  # such as a pool of processes that broke
+                outcomes = [error] * count
             with suppress(RuntimeError):  # the loop was closed without aclose
                 self._loop.call_soon_threadsafe(done, outcomes)
 
@@ -140,7 +145,7 @@ class InThread:
                 future = self._executor.submit(self._evaluate, items)
             else:
                 future = self._executor.submit(self._context.copy().run, self._evaluate, items)
-        except RuntimeError as error:  # the given executor has been shut down
+        except Exception as error:  # such as a given executor that has been shut down
             self._loop.call_soon(done, [error] * count)
         else:
             future.add_done_callback(report)

@@ -14,13 +14,21 @@ def personal(error: BaseException) -> Exception:
     that would stop a task or the loop rather than be handled (CancelledError, KeyboardInterrupt,
     SystemExit) or that a future cannot hold (StopIteration), it is a BatcherError.
     """
-    twin: Exception | None = None
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
-        twin = faithful_copy(error)
-    if twin is None:
-        twin = BatcherError(f"the batch function raised {error!r}; see the cause")
-    twin.__cause__ = error
-    return twin
+        try:
+            twin = faithful_copy(error)
+            if twin is not None:
+                twin.__cause__ = error
+                return twin
+        except Exception:  # an exception class that resists, such as a frozen dataclass
+            pass
+    try:
+        shown = repr(error)
+    except Exception:
+        shown = type(error).__name__
+    stranger = BatcherError(f"the batch function raised {shown}; see the cause")
+    stranger.__cause__ = error
+    return stranger
 
 
 def faithful_copy(error: Exception) -> Exception | None:
@@ -53,7 +61,13 @@ def outcomes_of(results: Any, count: int) -> list[Any]:
             f"{count} results: a list, a tuple, or an array indexed by its first axis"
         )
     else:
-        outcomes = [results[i] for i in range(len(results))]
+        try:
+            outcomes = [results[i] for i in range(len(results))]
+        except TypeError as error:  # such as an array of no dimensions
+            raise BatcherError(
+                f"the batch function returned {type(results).__name__} that cannot be indexed by "
+                f"item ({error}), expected a sequence of {count} results"
+            ) from error
     if len(outcomes) != count:
         raise BatcherError(
             f"the batch function returned {len(outcomes)} results for {count} items; "

@@ -72,6 +72,7 @@ cdef class SampleBuffer:
         cdef Py_ssize_t index = self.size
         cdef int16_t* actions
         cdef int i
+        self.reserve(index + 1)
         memset(self.values + index * self.max_legal, 0, self.max_legal * sizeof(float))
         actions = self.actions + index * self.max_legal
         for i in range(self.max_legal):

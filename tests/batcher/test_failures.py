@@ -1,12 +1,14 @@
 """Batch functions that raise, or break their contract: whatever fails, nobody hangs."""
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from asynccfr.batcher import Batcher, BatcherError
+from asynccfr.batcher import Batcher, BatcherError, Rows
 from tests.batcher.support import turns
 
 ITEMS = list(range(5))
@@ -343,3 +345,77 @@ def test_options_out_of_range(options, message):
 def test_the_function_must_be_one():
     with pytest.raises(ValueError, match="function=3"):
         Batcher(3, max_batch=4)
+
+
+@dataclass(frozen=True)
+class Frozen(Exception):
+    """Refuses every assignment, its cause included."""
+
+    code: int
+
+
+class Mute(Exception):
+    """Can neither be made from its arguments nor shown."""
+
+    def __init__(self, one, two):
+        super().__init__(one)
+
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize("error", [Frozen(3), Mute(1, 2)], ids=["frozen", "mute"])
+async def test_an_exception_that_resists_copying_harms_nobody(build, error):
+    async with build(Faulty(raising(error)), max_batch=8) as batcher:
+        found = await outcomes(batcher)
+        assert all(isinstance(each, BatcherError | type(error)) for each in found)
+        assert all(each.__cause__ is error for each in found)
+        assert await outcomes(batcher) == ITEMS
+
+
+async def test_an_array_without_dimensions_is_no_sequence(build):
+    async with build(Faulty(lambda items: np.array(1.0)), max_batch=8) as batcher:
+        found = await outcomes(batcher)
+        assert all(isinstance(each, BatcherError) for each in found)
+        assert await outcomes(batcher) == ITEMS
+
+
+async def test_an_executor_shut_down_with_its_queue_fails_the_callers():
+    executor = ThreadPoolExecutor(1)
+    gate = threading.Event()
+    executor.submit(gate.wait, 30)
+    batcher = Batcher(lambda items: items, max_batch=8, executor=executor)
+    calls = [batcher(item) for item in ITEMS]
+    await turns(3)
+    executor.shutdown(wait=False, cancel_futures=True)
+    gate.set()
+    async with asyncio.timeout(30):
+        found = await asyncio.gather(*calls, return_exceptions=True)
+        await batcher.aclose()
+    assert all(isinstance(each, BatcherError) for each in found)
+
+
+async def test_a_hook_that_is_cancelled_keeps_no_caller_waiting():
+    def hook(record):
+        raise asyncio.CancelledError
+
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+    async with Batcher(lambda items: items, max_batch=8, inline=True, on_batch=hook) as batcher:
+        assert await outcomes(batcher) == ITEMS
+
+
+async def test_stop_iteration_from_writing_a_row_fails_only_its_caller():
+    def write(item, row):
+        if item == "bad":
+            raise StopIteration
+        row[:] = item
+
+    rows = Rows((1,), np.float32, write=write)
+    async with Batcher(
+        lambda array: array[:, 0].tolist(), max_batch=1, max_queue=1, inline=True, rows=rows
+    ) as batcher:
+        calls = [batcher(item) for item in (1, "bad", 3)]
+        async with asyncio.timeout(30):
+            found = await asyncio.gather(*calls, return_exceptions=True)
+    assert (found[0], found[2]) == (1.0, 3.0)
+    assert isinstance(found[1], BatcherError)

@@ -74,3 +74,13 @@ def test_exploration_never_leaks_into_the_strategy(epsilon):
         logits[actions < 0] = -np.inf
         expected = np.exp(logits - logits.max(axis=1, keepdims=True))
         assert values == pytest.approx(expected / expected.sum(axis=1, keepdims=True), abs=1e-5)
+
+
+def test_advancing_without_an_encoded_answer_stays_within_memory():
+    """Nobody encoded these decisions, so their features are arbitrary; nothing else may be."""
+    for index in range(200):
+        walk = Walk(GAME.new_state(), 0, stream(5, (index,)), Rule.REGRET_MATCHING_UNIFORM, 0.5)
+        while walk.advance():
+            pass
+        walk.back_up()
+        assert len(walk.advantages) + len(walk.strategies) == walk.nodes
