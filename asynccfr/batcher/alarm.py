@@ -69,10 +69,11 @@ class TimerfdAlarm:
             loop.add_reader(self._fd, self._expired)
         except BaseException:
             os.close(self._fd)
+            self._fd = -1
             raise
 
     def set(self, when: float) -> None:
-        timerfd_settime(self._fd, max(1, int(min(when, FAR_AWAY) * 1e9)))
+        timerfd_settime(self._fd, max(1, int(max(0.0, min(when, FAR_AWAY)) * 1e9)))
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -161,6 +161,8 @@ class Batcher(Core[Item, Result]):
         self._process_id = 0
 
     async def __aenter__(self) -> Self:
+        if not self.is_open:
+            self._refuse()
         self._adopt_loop()
         return self
 

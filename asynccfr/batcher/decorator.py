@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar, overload
 from asynccfr.batcher.batcher import Batcher
 from asynccfr.batcher.call import Call
 from asynccfr.batcher.execution import BatchFunction, Results
+from asynccfr.errors import BatcherError
 
 Owner = TypeVar("Owner", contravariant=True)
 Item = TypeVar("Item")
@@ -25,6 +26,8 @@ class BatchedFunction(Generic[Item, Result]):
         self._function = function
         self._options = options
         self._batcher: Batcher[Item, Result] | None = None
+        # Where an instance keeps its own; no name that a subclass could override or mangle.
+        self._slot = f"<batched {function.__module__}.{function.__qualname__}>"
         update_wrapper(self, function)
 
     @property
@@ -41,10 +44,28 @@ class BatchedFunction(Generic[Item, Result]):
     def __get__(self, instance: Any, owner: type) -> "BatchedFunction[Item, Result]":
         if instance is None:
             return self
-        bound = BatchedFunction[Item, Result](self._function.__get__(instance), self._options)
-        # Found there from now on: this is not a data descriptor.
-        instance.__dict__[self._function.__name__] = bound
+        attributes = getattr(instance, "__dict__", None)
+        if not isinstance(attributes, dict):
+            raise BatcherError(
+                f"{self._slot}: a batched method keeps its batcher in the instance's __dict__, "
+                f"which {instance!r} lacks; use no __slots__ or classmethod, or make a Batcher"
+            )
+        bound = attributes.get(self._slot)
+        # A copied instance starts with the batcher of the one that it was copied from.
+        if not isinstance(bound, BatchedFunction) or bound._owner() is not instance:
+            bound = BatchedFunction[Item, Result](self._function.__get__(instance), self._options)
+            attributes[self._slot] = bound
         return bound
+
+    def _owner(self) -> object:
+        """The instance whose method this is; None for a function."""
+        return getattr(self._function, "__self__", None)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        # A method's batcher is not copied or pickled with its instance, which makes a new one.
+        if self._owner() is not None:
+            return type(None), ()
+        return self._function.__qualname__
 
     async def aclose(self, *, cancel: bool = False) -> None:
         """Close the batcher, see `Batcher.aclose`."""

@@ -1,12 +1,14 @@
 """`@batched` functions and methods."""
 
 import asyncio
+import copy
 import gc
+import pickle
 import weakref
 
 import pytest
 
-from asynccfr.batcher import BatcherClosed, batched
+from asynccfr.batcher import Batcher, BatcherClosed, BatcherError, batched
 
 
 async def test_a_function():
@@ -87,3 +89,64 @@ async def test_instances_are_not_kept_alive(options, inline):
     await asyncio.sleep(0.01)
     gc.collect()
     assert alive() is None
+
+
+class Scaled:
+    def __init__(self, scale):
+        self.scale = scale
+
+    @batched(max_batch=8)
+    async def embed(self, items):
+        return [self.scale * item for item in items]
+
+    @batched(max_batch=8)
+    async def __hidden(self, items):
+        return [len(items)] * len(items)
+
+    async def together(self, count):
+        return await asyncio.gather(*(self.__hidden(i) for i in range(count)))
+
+
+class Tenfold(Scaled):
+    async def embed(self, item):
+        return 10 * await super().embed(item)
+
+
+async def test_a_subclass_may_override_a_batched_method():
+    tenfold = Tenfold(2)
+    assert [await tenfold.embed(1) for _ in range(3)] == [20, 20, 20]
+
+
+async def test_private_methods_share_batches_too():
+    assert await Scaled(1).together(8) == [8] * 8
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))]
+)
+async def test_a_copied_instance_has_a_batcher_of_its_own(copied):
+    first = Scaled(2)
+    assert await first.embed(1) == 2
+    second = copied(first)
+    second.scale = 5
+    assert (await first.embed(1), await second.embed(1)) == (2, 5)
+
+
+async def test_classes_without_a_dictionary_are_told():
+    class Slotted:
+        __slots__ = ()
+
+        @batched(max_batch=8)
+        async def embed(self, items):
+            return items
+
+    with pytest.raises(BatcherError, match="__slots__"):
+        Slotted().embed(1)
+
+
+async def test_entering_a_closed_batcher_says_so():
+    batcher = Batcher(lambda items: items, max_batch=2, inline=True)
+    await batcher.aclose()
+    with pytest.raises(BatcherClosed, match="closed"):
+        async with batcher:
+            pass
