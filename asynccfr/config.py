@@ -34,8 +34,8 @@ class OutcomeSampling(Struct, tag="outcome", **type_tagged):
 class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A multilayer perceptron with ReLU."""
 
-    width: Annotated[int, doc("units of a hidden layer", ge=1)] = 512
-    depth: Annotated[int, doc("number of hidden layers", ge=1)] = 3
+    width: Annotated[int, doc("units of a hidden layer", ge=1, le=65536)] = 512
+    depth: Annotated[int, doc("number of hidden layers", ge=1, le=100)] = 3
 
 
 class Fit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -43,7 +43,7 @@ class Fit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     memory: Annotated[int, doc("samples that the reservoir holds, per network", ge=1)] = 1_000_000
     steps: Annotated[int, doc("gradient steps each time the network is fitted", ge=1)] = 1000
-    batch: Annotated[int, doc("samples a gradient step", ge=1)] = 1024
+    batch: Annotated[int, doc("samples a gradient step", ge=1, le=1_000_000)] = 1024
     learning_rate: Annotated[float, doc("Adam's step size", gt=0)] = 1e-3
     max_gradient_norm: Annotated[float, doc("gradients are scaled down to this norm", gt=0)] = 1.0
 
@@ -73,8 +73,8 @@ class SyncDriver(Struct, tag="sync", **type_tagged):
 class AsyncDriver(Struct, tag="async", **type_tagged):
     """Many traversals at once, their policy calls collected by the batcher."""
 
-    concurrency: Annotated[int, doc("traversals at once", ge=1)] = 1024
-    max_batch: Annotated[int, doc("rows of the largest forward", ge=1)] = 512
+    concurrency: Annotated[int, doc("traversals at once", ge=1, le=1_000_000)] = 1024
+    max_batch: Annotated[int, doc("rows of the largest forward", ge=1, le=1_000_000)] = 512
     batch_window_us: Annotated[
         int, doc("microseconds the oldest row waits for company; 0: the end of the loop turn", ge=0)
     ] = 0
@@ -91,7 +91,7 @@ class Inference(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     dtype: Annotated[
         Literal["float32", "bfloat16"], doc("arithmetic of forwards and of training")
     ] = "float32"
-    threads: Annotated[int, doc("torch threads; 0 leaves torch's choice", ge=0)] = 0
+    threads: Annotated[int, doc("torch threads; 0 leaves torch's choice", ge=0, le=1024)] = 0
     deterministic: Annotated[
         bool, doc("pad every forward to one shape: samples do not depend on the driver")
     ] = False
@@ -101,7 +101,9 @@ class Evaluation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The matches that judge an agent while it trains and when it is done."""
 
     every: Annotated[int, doc("iterations between evaluations; 0: only at the end", ge=0)] = 0
-    deals: Annotated[int, doc("deals; each is played twice with the seats swapped", ge=2)] = 1000
+    deals: Annotated[
+        int, doc("deals; each is played twice with the seats swapped", ge=2, le=10_000_000)
+    ] = 1000
     opponents: Annotated[
         tuple[str, ...], doc("players to meet; empty: every one that knows the game")
     ] = ()

@@ -27,6 +27,9 @@ from asynccfr.seeding import Rng
 # Steps between looks at the loss: a look waits for the device.
 STEPS_PER_CHECK = 20
 
+# Predicting 0 costs 1.0 for advantages, a uniform policy log(actions) for strategies.
+EXPLODED = 100.0
+
 Columns = dict[str, npt.NDArray[Any]]
 Weights = npt.NDArray[np.float64]
 Loss = Callable[[Tensor, Batch], Tensor]
@@ -158,7 +161,18 @@ def _fit(
             losses += latest
             if on_step is not None:
                 on_step(step, fmean(latest))
+    if not all(parameter.isfinite().all() for parameter in parameters):
+        raise TrainingDiverged(
+            f"{name}: its parameters are no longer finite after {step} steps; lower learning_rate "
+            f"({config.learning_rate:g}) or max_gradient_norm ({config.max_gradient_norm:g})"
+        )
     tenth = math.ceil(len(losses) / 10)
+    if losses and fmean(losses[-tenth:]) > max(EXPLODED, 10 * fmean(losses[:tenth])):
+        raise TrainingDiverged(
+            f"{name}: the loss grew from {fmean(losses[:tenth]):.3g} to "
+            f"{fmean(losses[-tenth:]):.3g} in {step} steps; lower learning_rate "
+            f"({config.learning_rate:g})"
+        )
     return FitReport(
         samples=len(reservoir),
         steps=step,

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from msgspec.structs import replace
 
 from asynccfr.agents import Agent, AgentCard
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.cfr.traversal import external_sampling, outcome_sampling
 from asynccfr.cfr.walk import Walk
-from asynccfr.config import DeepCFR, Fit, Inference, OutcomeSampling
+from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, OutcomeSampling
 from asynccfr.errors import ConfigError
 from asynccfr.fitting import fit_advantage, fit_average_strategy
 from asynccfr.games import Game
@@ -104,10 +105,13 @@ class Solver:
             deterministic=self.inference.deterministic,
         )
         collector = Collector(self, iteration, traverser, progress)
+        driver = self.inference.driver
+        if isinstance(driver, AsyncDriver) and driver.concurrency > self.config.traversals:
+            driver = replace(driver, concurrency=self.config.traversals)
         outcome = isinstance(self.config.sampling, OutcomeSampling)
         started = time.perf_counter()
         await traverse(
-            self.inference.driver,
+            driver,
             outcome_sampling if outcome else external_sampling,
             self.walks(iteration, traverser, collector.finished),
             evaluator,

@@ -11,12 +11,13 @@ from msgspec import Struct
 from asynccfr.agents import Agent
 from asynccfr.arena import MatchPlan, play_match
 from asynccfr.config import TrainConfig
-from asynccfr.errors import CheckpointError
+from asynccfr.errors import CheckpointError, RunError
 from asynccfr.games import load_game
 from asynccfr.players import make_player, players_for, seated
 from asynccfr.players.network import NetworkPlayer
 from asynccfr.reports import FitReport, IterationReport, MatchReport
 from asynccfr.runs import Checkpoint, RunFolder
+from asynccfr.runs.identity import difference
 from asynccfr.solver import Progress, Solver, inference_report
 
 
@@ -42,11 +43,13 @@ async def train(
         config: what to train.
         folder: where to keep metrics, checkpoints and the agent; training continues from its newest
             good checkpoint. Without a folder nothing is written.
-        progress: told a phase, how much of it is done, and how much there is; called very often.
+        progress: told a phase, how much of it is done, and how much there is; called very often,
+            and from a worker thread while networks are fitted.
 
-    Closing the iterator or cancelling its task stops within a forward or a gradient step; the
-    folder then holds every iteration up to its last checkpoint. Raises ConfigError, GameError or
-    RunError before any work, TrainingDiverged if a loss is not finite.
+    Closing the iterator or cancelling its task stops within a forward or a gradient step, or once a
+    checkpoint that is being written is complete; the folder then holds every iteration up to its
+    last checkpoint. Raises ConfigError, GameError or RunError before any work, TrainingDiverged if
+    a fit explodes.
     """
     if config.inference.threads:
         torch.set_num_threads(config.inference.threads)
@@ -54,10 +57,17 @@ async def train(
     opponents = config.evaluation.opponents or players_for(game)
     for opponent in opponents:
         make_player(opponent, game)
+    if folder is not None and (changed := difference(folder.config, config)):
+        raise RunError(
+            f"{folder.path}: the folder's run has another {changed}; pass folder.config, or use "
+            "another folder"
+        )
     solver = Solver(config.solver, config.inference, game, config.seed)
     with folder.lock() if folder is not None else nullcontext():
         training = Training(config, solver, opponents, folder, progress)
         done = training.resume()
+        if done >= config.solver.iterations and folder is not None and not folder.agent.exists():
+            await training.judge(done, training.totals.nodes)
         for iteration in range(done + 1, config.solver.iterations + 1):
             report = await training.iterate(iteration)
             training.keep(report)
@@ -100,11 +110,7 @@ class Training:
         average_strategy: FitReport | None = None
         evaluation: tuple[MatchReport, ...] = ()
         if self.due(iteration, self.config.evaluation.every):
-            average_strategy = await solver.fit_average_strategy(iteration, progress)
-            agent = solver.agent(iteration, self.totals.nodes + nodes)
-            evaluation = await self.evaluate(agent)
-            if self.folder is not None:
-                self.folder.save_agent(agent)
+            average_strategy, evaluation = await self.judge(iteration, self.totals.nodes + nodes)
         seconds = time.perf_counter() - started
         self.totals = Totals(self.totals.nodes + nodes, self.totals.seconds + seconds)
         fits = [*advantage, average_strategy] if average_strategy else advantage
@@ -124,6 +130,14 @@ class Training:
             sample_digest="".join(f"{part.digest:016x}" for part in traversals),
             evaluation=evaluation,
         )
+
+    async def judge(self, iteration: int, nodes: int) -> tuple[FitReport, tuple[MatchReport, ...]]:
+        """Fit the average strategy, save it as the agent, and play its matches."""
+        fit = await self.solver.fit_average_strategy(iteration, self.progress)
+        agent = self.solver.agent(iteration, nodes)
+        if self.folder is not None:
+            self.folder.save_agent(agent)
+        return fit, await self.evaluate(agent)
 
     def due(self, iteration: int, every: int) -> bool:
         """Whether something done every so many iterations, and at the end, is due."""

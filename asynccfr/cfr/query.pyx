@@ -13,7 +13,7 @@ from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
 cdef class Query:
     """The decision of the player to move in `state`, which must not be chance or terminal."""
 
-    def __cinit__(self, State state, *args, **kwargs):
+    def __cinit__(self, State state not None, *args, **kwargs):
         cdef int n = state.game.max_legal_actions
         self.state = state
         self.legal = <int*>malloc(n * (sizeof(int) + sizeof(float)))

@@ -10,6 +10,10 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from asynccfr.errors import GameError
+
+MOST_ACTIONS = 2**15 - 1  # they are stored as int16
+
 
 cdef void* grown(void* block, Py_ssize_t size) except NULL:
     block = realloc(block, size)
@@ -21,7 +25,11 @@ cdef void* grown(void* block, Py_ssize_t size) except NULL:
 cdef class SampleBuffer:
     """Columns of samples of one game, written by traversals and emptied into a reservoir."""
 
-    def __cinit__(self, Game game):
+    def __cinit__(self, Game game not None):
+        if game.num_actions > MOST_ACTIONS:
+            raise GameError(
+                f"{game}: {game.num_actions} actions, expected at most {MOST_ACTIONS} for training"
+            )
         self.tensor_size = game.information_state_tensor_size
         self.max_legal = game.max_legal_actions
         self.quanta = 1.0 / game.tensor_quantum if game.tensor_quantum > 0 else 0.0
@@ -81,9 +89,11 @@ cdef class SampleBuffer:
         self.size = index + 1
         return index
 
-    def extend(self, SampleBuffer other):
+    def extend(self, SampleBuffer other not None):
         """Append the samples of another buffer of the same game."""
         cdef Py_ssize_t at = self.size, n = other.size, k = self.max_legal
+        if other.feature_bytes != self.feature_bytes or other.max_legal != k:
+            raise ValueError("other: expected samples of the same game")
         if n == 0:
             return
         self.reserve(at + n)

@@ -19,6 +19,8 @@ from asynccfr.cfr.samples cimport SampleBuffer
 from asynccfr.games.contract cimport State, TERMINAL_PLAYER
 from asynccfr.seeding cimport Rng
 
+from asynccfr.errors import GameError
+
 
 cdef struct Step:
     # A decision of the traverser in outcome sampling; the sample's values hold the policy until the end.
@@ -55,14 +57,14 @@ cdef class Walk(Query):
     cdef Py_ssize_t num_steps
     cdef Py_ssize_t step_capacity
 
-    def __cinit__(self, State state, *args, **kwargs):
+    def __cinit__(self, State state not None, *args, **kwargs):
         self.sampling_reach = 1.0
 
     def __init__(
         self,
         State state,
         int traverser,
-        Rng rng,
+        Rng rng not None,
         Rule rule,
         double epsilon=0.0,
         double max_weight=1.0,
@@ -72,6 +74,8 @@ cdef class Walk(Query):
         if reuse is None:
             self.advantages = SampleBuffer(state.game)
             self.strategies = SampleBuffer(state.game)
+        elif reuse.state.game is not state.game:
+            raise ValueError("reuse: expected a walk of the same game object")
         else:
             self.advantages, self.strategies = reuse.advantages, reuse.strategies
             self.advantages.size = self.strategies.size = 0
@@ -110,6 +114,8 @@ cdef class Walk(Query):
             if self.state.current_player == TERMINAL_PLAYER:
                 return False
             self.look()
+            if self.num_legal < 1:
+                raise GameError(f"{self.state!r}: no legal action, expected at least one")
             if self.num_legal > 1:
                 self.answered = True
                 self.nodes += 1

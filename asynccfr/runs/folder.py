@@ -14,7 +14,7 @@ import fcntl
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -151,7 +151,8 @@ class RunFolder:
         if {entry.name for entry in self.path.iterdir()} <= {CONFIG, LOCK}:
             (self.path / CONFIG).unlink()
             (self.path / LOCK).unlink()
-            self.path.rmdir()
+            with suppress(OSError):  # a mount point, or somebody's current folder
+                self.path.rmdir()
 
     def saved_iteration(self) -> int:
         """The iteration of the newest checkpoint, unchecked; 0 if there is none."""

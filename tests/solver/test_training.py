@@ -8,7 +8,14 @@ import pytest
 
 import asynccfr
 from asynccfr.agents import Agent
-from asynccfr.errors import CheckpointError, ConfigError, GameError, PlayerError, TrainingDiverged
+from asynccfr.errors import (
+    CheckpointError,
+    ConfigError,
+    GameError,
+    PlayerError,
+    RunError,
+    TrainingDiverged,
+)
 from asynccfr.runs import RunFolder
 from asynccfr.training import train
 
@@ -128,11 +135,14 @@ async def test_bad_configurations_are_refused_before_any_work(changes, error, me
 
 
 async def test_a_checkpoint_of_another_network_is_refused(tmp_path):
-    config = small_config()
-    with RunFolder.create(tmp_path / "run", config).lock() as folder:
-        await digests(config, folder=folder)
+    folder = RunFolder.create(tmp_path / "run", small_config())
+    with folder.lock():
+        await digests(folder.config, folder=folder)
         wider = small_config(solver__network={"width": 17, "depth": 2}, solver__iterations=4)
-        with pytest.raises(CheckpointError, match="does not fit"):
+        with pytest.raises(RunError, match="solver.network.width"):
+            await digests(wider, folder=folder)
+        folder.config = wider
+        with pytest.raises(CheckpointError):
             await digests(wider, folder=folder)
 
 
@@ -161,3 +171,40 @@ async def test_any_flipped_bit_in_an_agent_is_noticed(tmp_path):
         folder.agent.write_bytes(damaged)
         with pytest.raises(CheckpointError, match="agent.safetensors"):
             Agent.load(folder.agent)
+
+
+async def test_a_run_with_nothing_left_to_do_still_makes_its_agent(tmp_path):
+    folder = RunFolder.create(tmp_path / "run", small_config(solver__iterations=9))
+    with folder.lock():
+        async with aclosing(train(folder.config, folder=folder)) as reports:
+            async for report in reports:
+                if report.iteration == 3:
+                    break
+        assert not folder.agent.exists()
+        shorter = small_config(solver__iterations=2)
+        folder.reconfigure(shorter)
+        assert await digests(shorter, folder=folder) == []
+        assert Agent.load(folder.agent).card.iterations >= 2
+
+
+async def test_a_folder_of_another_run_is_refused(tmp_path):
+    folder = RunFolder.create(tmp_path / "run", small_config())
+    with pytest.raises(RunError, match="seed"):
+        await digests(small_config(seed=5), folder=folder)
+
+
+async def test_exploding_losses_end_the_run():
+    fit = {"memory": 200, "steps": 200, "batch": 32, "learning_rate": 1e3}
+    with pytest.raises(TrainingDiverged, match="advantage network"):
+        await digests(
+            small_config(solver__advantage=fit, solver__network={"width": 64, "depth": 3})
+        )
+
+
+async def test_parameters_that_are_no_numbers_end_the_run():
+    fit = {"memory": 200, "steps": 2, "batch": 32, "learning_rate": 1e30}
+    config = small_config(
+        solver__average_strategy=fit, solver__network={"width": 8, "depth": 3}, solver__iterations=1
+    )
+    with pytest.raises(TrainingDiverged, match="average-strategy network"):
+        await digests(config)
