@@ -64,7 +64,7 @@ def fit_advantage(
     Raises ConfigError for an empty reservoir, TrainingDiverged for a loss that is not finite.
     """
     options.setdefault("name", "advantage network")
-    return _fit(network, reservoir, config, rng, _squared_error, **options)
+    return _fit("advantage", network, reservoir, config, rng, _squared_error, **options)
 
 
 def fit_average_strategy(
@@ -76,7 +76,7 @@ def fit_average_strategy(
     Raises as `fit_advantage`.
     """
     options.setdefault("name", "average-strategy network")
-    return _fit(network, reservoir, config, rng, _cross_entropy, **options)
+    return _fit("average strategy", network, reservoir, config, rng, _cross_entropy, **options)
 
 
 def _squared_error(network: MLP, columns: Columns, weights: Weights) -> Loss:
@@ -114,6 +114,7 @@ def _linear_weights(columns: Columns, name: str) -> Weights:
 
 
 def _fit(
+    kind: str,
     network: MLP,
     reservoir: Reservoir,
     config: Fit,
@@ -174,6 +175,7 @@ def _fit(
             f"({config.learning_rate:g})"
         )
     return FitReport(
+        network=kind,
         samples=len(reservoir),
         steps=step,
         loss_first=fmean(losses[:tenth]) if losses else math.nan,

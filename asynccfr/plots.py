@@ -54,17 +54,12 @@ def draw_batches(axes: Axes, reports: Sequence[IterationReport]) -> None:
 
 def draw_losses(axes: Axes, reports: Sequence[IterationReport]) -> None:
     axes.set_title("Loss at the end of each fit")
-    for player in range(max((len(report.advantage) for report in reports), default=0)):
-        losses = [report.advantage[player].loss_last for report in reports]
-        label = f"advantage, player {player}"
-        axes.plot(steps(reports), losses, marker=marker(reports), label=label)
-    fitted = [
-        (report.iteration, report.average_strategy.loss_last)
-        for report in reports
-        if report.average_strategy is not None
-    ]
-    if fitted:
-        axes.plot(*zip(*fitted, strict=True), "s--", label="average strategy")
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for report in reports:
+        for fit in report.fits:
+            curves.setdefault(fit.label, []).append((report.iteration, fit.loss_last))
+    for label, points in curves.items():
+        axes.plot(*zip(*points, strict=True), marker=marker(reports), label=label)
 
 
 def draw_evaluation(axes: Axes, reports: Sequence[IterationReport]) -> None:

@@ -42,21 +42,29 @@ class MatchReport(Struct, frozen=True, kw_only=True):
 
 
 class FitReport(Struct, frozen=True, kw_only=True):
-    """A network fitted to its reservoir.
+    """A network that learned from samples.
 
     Fields:
-        samples: how many the reservoir held.
+        network: what it stands for: "advantage", "average strategy".
+        player: whose it is; None if it serves everybody.
+        samples: how many there were to learn from.
         steps: gradient steps taken; fewer than configured if it was stopped.
         loss_first, loss_last: means over the first and last tenth of the steps. Advantages: 1.0 is
             predicting 0; average strategy: nats.
         seconds: wall-clock time.
     """
 
+    network: str
+    player: int | None = None
     samples: int
     steps: int
     loss_first: float
     loss_last: float
     seconds: float
+
+    @property
+    def label(self) -> str:
+        return self.network if self.player is None else f"{self.network}, player {self.player}"
 
 
 class InferenceReport(Struct, frozen=True, kw_only=True):
@@ -72,7 +80,14 @@ class InferenceReport(Struct, frozen=True, kw_only=True):
 
 
 class IterationReport(Struct, frozen=True, kw_only=True):
-    """One iteration of a solver; times are wall seconds, a node is a decision of any player."""
+    """One iteration of a solver; times are wall seconds, a node is a decision of any player.
+
+    Fields:
+        fit_seconds: the sum over `fits`.
+        fits: every network that learned, in order.
+        memory: samples held, by the name of the memory.
+        sample_digest: a hash of every sample of the iteration, in order.
+    """
 
     iteration: int
     iterations: int
@@ -82,10 +97,8 @@ class IterationReport(Struct, frozen=True, kw_only=True):
     fit_seconds: float
     elapsed_seconds: float
     inference: InferenceReport
-    advantage: tuple[FitReport, ...]
-    average_strategy: FitReport | None
-    advantage_memory: tuple[int, ...]
-    strategy_memory: int
+    fits: tuple[FitReport, ...]
+    memory: dict[str, int]
     sample_digest: str
     evaluation: tuple[MatchReport, ...] = ()
 

@@ -18,7 +18,7 @@ from asynccfr.players.network import NetworkPlayer
 from asynccfr.reports import FitReport, IterationReport, MatchReport
 from asynccfr.runs import Checkpoint, RunFolder
 from asynccfr.runs.identity import difference
-from asynccfr.solver import Progress, Solver, inference_report
+from asynccfr.solvers import Progress, Solver, make_solver
 
 
 class Totals(Struct, frozen=True):
@@ -62,7 +62,7 @@ async def train(
             f"{folder.path}: the folder's run has another {changed}; pass folder.config, or use "
             "another folder"
         )
-    solver = Solver(config.solver, config.inference, game, config.seed)
+    solver = make_solver(config, game)
     with folder.lock() if folder is not None else nullcontext():
         training = Training(config, solver, opponents, folder, progress)
         done = training.resume()
@@ -100,44 +100,38 @@ class Training:
 
     async def iterate(self, iteration: int) -> IterationReport:
         """One iteration of every player, and an evaluation where one is due."""
-        solver, progress = self.solver, self.progress
         started = time.perf_counter()
-        traversals, advantage = [], []
-        for player in range(solver.game.num_players):
-            traversals.append(await solver.traverse(iteration, player, progress))
-            advantage.append(await solver.fit_advantage(iteration, player, progress))
-        nodes = sum(part.nodes for part in traversals)
-        average_strategy: FitReport | None = None
+        done = await self.solver.iterate(iteration, self.progress)
+        fits = done.fits
         evaluation: tuple[MatchReport, ...] = ()
+        nodes_total = self.totals.nodes + done.nodes
         if self.due(iteration, self.config.evaluation.every):
-            average_strategy, evaluation = await self.judge(iteration, self.totals.nodes + nodes)
-        seconds = time.perf_counter() - started
-        self.totals = Totals(self.totals.nodes + nodes, self.totals.seconds + seconds)
-        fits = [*advantage, average_strategy] if average_strategy else advantage
+            agent_fits, evaluation = await self.judge(iteration, nodes_total)
+            fits += agent_fits
+        self.totals = Totals(nodes_total, self.totals.seconds + time.perf_counter() - started)
         return IterationReport(
             iteration=iteration,
             iterations=self.config.solver.iterations,
-            nodes=nodes,
-            nodes_total=self.totals.nodes,
-            traversal_seconds=sum(part.seconds for part in traversals),
+            nodes=done.nodes,
+            nodes_total=nodes_total,
+            traversal_seconds=done.traversal_seconds,
             fit_seconds=sum(fit.seconds for fit in fits),
             elapsed_seconds=self.totals.seconds,
-            inference=inference_report(traversals),
-            advantage=tuple(advantage),
-            average_strategy=average_strategy,
-            advantage_memory=tuple(len(memory) for memory in solver.advantage_memory),
-            strategy_memory=len(solver.strategy_memory),
-            sample_digest="".join(f"{part.digest:016x}" for part in traversals),
+            inference=done.inference,
+            fits=fits,
+            memory=dict(done.memory),
+            sample_digest=done.digest,
             evaluation=evaluation,
         )
 
-    async def judge(self, iteration: int, nodes: int) -> tuple[FitReport, tuple[MatchReport, ...]]:
-        """Fit the average strategy, save it as the agent, and play its matches."""
-        fit = await self.solver.fit_average_strategy(iteration, self.progress)
-        agent = self.solver.agent(iteration, nodes)
+    async def judge(
+        self, iteration: int, nodes: int
+    ) -> tuple[tuple[FitReport, ...], tuple[MatchReport, ...]]:
+        """Make the agent, save it, and play its matches."""
+        agent, fits = await self.solver.make_agent(iteration, nodes, self.progress)
         if self.folder is not None:
             self.folder.save_agent(agent)
-        return fit, await self.evaluate(agent)
+        return fits, await self.evaluate(agent)
 
     def due(self, iteration: int, every: int) -> bool:
         """Whether something done every so many iterations, and at the end, is due."""

@@ -1,7 +1,7 @@
 """The drivers of a traversal compared on Lost Cities: `python -m benchmarks.traversal`.
 
-Every arm is what training runs, `Solver.traverse`: outcome sampling of the full game with a 3x512
-network, samples carried into the reservoirs. The arms take turns within one process.
+Every arm is what training runs, `DeepCFRSolver.traverse`: outcome sampling of the full game with a
+3x512 network, samples carried into the reservoirs. The arms take turns within one process.
 """
 
 import gc
@@ -14,7 +14,7 @@ from msgspec import Struct
 from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, SyncDriver
 from asynccfr.event_loop import run
 from asynccfr.games import load_game
-from asynccfr.solver import Solver
+from asynccfr.solvers.deep_cfr import DeepCFRSolver
 from benchmarks.common import Machine, Spread, machine, options, report, spread
 
 CONCURRENCY, MAX_BATCH = 1024, 512
@@ -57,7 +57,7 @@ class Runner:
             advantage=Fit(memory=100_000),
             average_strategy=Fit(memory=100_000),
         )
-        self.solver = Solver(config, inference, load_game("lost_cities"), seed=0)
+        self.solver = DeepCFRSolver(config, inference, load_game("lost_cities"), seed=0)
         for network in self.solver.advantage_networks:
             torch.nn.init.normal_(network.weights[-1], std=0.05)
         self.measured: list[tuple[float, ...]] = []

@@ -34,7 +34,7 @@ LAYERS = {
     "inference": 3,
     "players": 3,
     "arena": 3,
-    "solver": 4,
+    "solvers": 4,
     "runs": 4,
     "plots": 4,
     "training": 4,

@@ -131,15 +131,15 @@ def make_display(console: Console, done: int, iterations: int) -> LiveDisplay | 
 
 def iteration_line(report: IterationReport, seconds_left: float) -> str:
     """An iteration in one line, and one more for each match of its evaluation."""
-    losses = " ".join(f"{fit.loss_last:.4g}" for fit in report.advantage)
-    if report.average_strategy is not None:
-        losses += f", strategy {report.average_strategy.loss_last:.4g}"
+    losses: dict[str, str] = {}
+    for fit in report.fits:
+        losses[fit.network] = f"{losses.get(fit.network, fit.network)} {fit.loss_last:.4g}"
     seconds = report.traversal_seconds + report.fit_seconds
     parts = [
         f"iteration {report.iteration}/{report.iterations}",
         f"{quantity(report.nodes)} nodes at {quantity(report.nodes_per_second)}/s",
         f"batch {report.inference.batch_mean:.1f}",
-        f"loss {losses}",
+        f"loss {', '.join(losses.values())}",
         f"{seconds:.1f} s",
         f"{duration(seconds_left)} left",
     ]

@@ -32,6 +32,7 @@ class EventWriter:
     def add(self, report: IterationReport) -> None:
         plain = msgspec.to_builtins(report)
         plain["nodes_per_second"] = report.nodes_per_second
+        plain["fits"] = {fit.label: msgspec.to_builtins(fit) for fit in report.fits}
         plain["evaluation"] = {match["b"]: match for match in plain["evaluation"]}
         for path, value in flatten(plain):
             if isinstance(value, int | float):

@@ -13,7 +13,18 @@ class State(Struct, frozen=True):
 
 
 def make_report(iteration: int, nodes: int = 100) -> IterationReport:
-    fit = FitReport(samples=50, steps=10, loss_first=2.0, loss_last=1.0, seconds=0.25)
+    fits = tuple(
+        FitReport(
+            network="advantage",
+            player=player,
+            samples=50,
+            steps=10,
+            loss_first=2.0,
+            loss_last=1.0,
+            seconds=0.25,
+        )
+        for player in (0, 1)
+    )
     inference = InferenceReport(
         rows=nodes,
         batches=10,
@@ -32,10 +43,8 @@ def make_report(iteration: int, nodes: int = 100) -> IterationReport:
         fit_seconds=0.5,
         elapsed_seconds=float(iteration),
         inference=inference,
-        advantage=(fit, fit),
-        average_strategy=None,
-        advantage_memory=(nodes, nodes),
-        strategy_memory=nodes,
+        fits=fits,
+        memory={"advantage 0": nodes, "advantage 1": nodes, "average strategy": nodes},
         sample_digest=f"{iteration:032x}",
     )
 

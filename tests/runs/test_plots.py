@@ -31,8 +31,9 @@ def test_speed_is_nodes_over_time_spent_on_them(axes: Axes) -> None:
 
 def test_the_average_strategy_shows_where_it_was_fitted(axes: Axes) -> None:
     reports = [make_report(iteration) for iteration in (1, 2, 3)]
-    fit = msgspec.structs.replace(reports[0].advantage[0], loss_last=0.5)
-    reports[1] = msgspec.structs.replace(reports[1], average_strategy=fit)
+    first = reports[1].fits[0]
+    fit = msgspec.structs.replace(first, network="average strategy", player=None, loss_last=0.5)
+    reports[1] = msgspec.structs.replace(reports[1], fits=(*reports[1].fits, fit))
     plots.draw_losses(axes, reports)
     lines = {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
     assert lines["average strategy"] == [[2, 0.5]]

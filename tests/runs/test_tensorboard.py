@@ -18,7 +18,7 @@ def test_numbers_reach_tensorboard(tmp_path: Path) -> None:
     events = accumulator.EventAccumulator(str(tmp_path / "run" / "tensorboard"))
     events.Reload()
     assert [(event.step, event.value) for event in events.Scalars("nodes")] == [(1, 10), (2, 20)]
-    assert events.Scalars("advantage/1/loss_last")[0].value == 1
+    assert events.Scalars("fits/advantage, player 1/loss_last")[0].value == 1
     assert events.Scalars("nodes_per_second")[1].value == 40
 
 

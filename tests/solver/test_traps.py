@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from asynccfr.games import load_game
-from asynccfr.solver import Solver
+from asynccfr.solvers.deep_cfr import DeepCFRSolver
 
 from .small import small_config
 
@@ -15,7 +15,7 @@ def no_progress(phase, done, total):
 
 def make_solver(**changes):
     config = small_config(**changes)
-    return Solver(config.solver, config.inference, load_game(config.game), config.seed)
+    return DeepCFRSolver(config.solver, config.inference, load_game(config.game), config.seed)
 
 
 def flat(network):

@@ -5,12 +5,10 @@ adds them to that player's reservoir, and fits a new advantage network to everyt
 holds. The networks regret-match the current profile; the agent is the average-strategy network.
 """
 
-import asyncio
 import copy
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,20 +20,18 @@ from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.cfr.traversal import external_sampling, outcome_sampling
 from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, OutcomeSampling
-from asynccfr.errors import ConfigError
 from asynccfr.fitting import fit_advantage, fit_average_strategy
 from asynccfr.games import Game
+from asynccfr.inference.devices import resolve_device
 from asynccfr.inference.drivers import traverse
 from asynccfr.inference.evaluator import Evaluator
 from asynccfr.networks import MLP, InferenceCopy, build_network
 from asynccfr.reports import FitReport, InferenceReport
 from asynccfr.reservoir import Reservoir, Samples
 from asynccfr.seeding import RESERVOIR, TRAINING, TRAVERSAL, Rng, stream
-
-Progress = Callable[[str, int, int], None]
-"""Called with the name of a phase, how much of it is done, and how much there is."""
-
-Columns = dict[str, np.ndarray[Any, Any]]
+from asynccfr.solvers import parts
+from asynccfr.solvers.background import in_thread
+from asynccfr.solvers.protocol import Columns, Iteration, Progress
 
 # Purposes that keep apart the random streams of one iteration and player.
 WEIGHTS, MINIBATCHES = 0, 1
@@ -63,7 +59,7 @@ class Traversals(NamedTuple):
     digest: int
 
 
-class Solver:
+class DeepCFRSolver:
     """The state of a Deep CFR run between two iterations.
 
     Attributes:
@@ -91,6 +87,22 @@ class Solver:
         rng = stream(self.seed, (TRAINING, iteration, which, WEIGHTS))
         size = self.game.information_state_tensor_size
         return build_network(self.config.network, size, self.game.num_actions, rng).to(self.device)
+
+    async def iterate(self, iteration: int, progress: Progress) -> Iteration:
+        """Traverse and fit for every player in turn."""
+        traversals, fits = [], []
+        for player in range(self.game.num_players):
+            traversals.append(await self.traverse(iteration, player, progress))
+            fits.append(await self.fit_advantage(iteration, player, progress))
+        memory = {f"advantage {p}": len(m) for p, m in enumerate(self.advantage_memory)}
+        return Iteration(
+            nodes=sum(part.nodes for part in traversals),
+            traversal_seconds=sum(part.seconds for part in traversals),
+            inference=inference_report(traversals),
+            fits=tuple(fits),
+            memory=memory | {"average strategy": len(self.strategy_memory)},
+            digest="".join(f"{part.digest:016x}" for part in traversals),
+        )
 
     async def traverse(self, iteration: int, traverser: int, progress: Progress) -> Traversals:
         """Sample this iteration's traversals of one player into the reservoirs."""
@@ -160,7 +172,7 @@ class Solver:
             progress,
         )
         self.advantage_networks[player] = network
-        return report
+        return replace(report, player=player)
 
     async def fit_average_strategy(self, iteration: int, progress: Progress) -> FitReport:
         """Fit a fresh average-strategy network to all policies so far."""
@@ -189,10 +201,8 @@ class Solver:
         progress: Progress,
     ) -> FitReport:
         """Run a fit in a thread beside the event loop; cancelling ends it within a step."""
-        stop = threading.Event()
-        work = asyncio.ensure_future(
-            asyncio.to_thread(
-                fit,
+        return await in_thread(
+            lambda stop: fit(
                 network,
                 memory,
                 config,
@@ -204,12 +214,13 @@ class Solver:
                 on_step=lambda step, loss: progress(name, step, config.steps),
             )
         )
-        try:
-            return await asyncio.shield(work)
-        except asyncio.CancelledError:
-            stop.set()
-            await asyncio.wait([work])
-            raise
+
+    async def make_agent(
+        self, iteration: int, nodes: int, progress: Progress
+    ) -> tuple[Agent, tuple[FitReport, ...]]:
+        """Fit the average strategy; it is the agent."""
+        fit = await self.fit_average_strategy(iteration, progress)
+        return self.agent(iteration, nodes), (fit,)
 
     def agent(self, iterations: int, nodes: int) -> Agent:
         """The average strategy as an agent; it must have been fitted."""
@@ -226,35 +237,24 @@ class Solver:
         return Agent(card, copy.deepcopy(self.strategy_network).cpu(), self.game)
 
     def columns(self) -> Columns:
-        """Everything that the next iteration depends on, as named arrays."""
-        columns: Columns = {}
-        for name, part in self.parts():
-            held = part.columns() if isinstance(part, Reservoir) else parameters(part)
-            columns.update({f"{name}.{key}": array for key, array in held.items()})
-        return columns
+        return parts.to_columns(self.named_parts())
 
     def restore(self, columns: Columns) -> None:
-        """Take up what `columns` returned; raises if it does not fit."""
-        for name, part in self.parts():
-            start = f"{name}."
-            held = {k.removeprefix(start): v for k, v in columns.items() if k.startswith(start)}
-            if isinstance(part, Reservoir):
-                part.restore(held)
-            else:
-                part.load_state_dict({key: torch.from_numpy(v) for key, v in held.items()})
+        parts.restore(self.named_parts(), columns)
 
-    def parts(self) -> Iterator[tuple[str, MLP | Reservoir]]:
-        for player, network in enumerate(self.advantage_networks):
-            yield f"advantage_network_{player}", network
-        for player, memory in enumerate(self.advantage_memory):
-            yield f"advantage_memory_{player}", memory
-        yield "strategy_memory", self.strategy_memory
+    def named_parts(self) -> parts.Parts:
+        """Everything that the next iteration depends on, by name."""
+        networks = {f"advantage_network_{p}": n for p, n in enumerate(self.advantage_networks)}
+        memory = {f"advantage_memory_{p}": m for p, m in enumerate(self.advantage_memory)}
+        return {**networks, **memory, "strategy_memory": self.strategy_memory}
 
 
 class Collector:
     """Moves finished walks' samples into the reservoirs, in order and in large blocks."""
 
-    def __init__(self, solver: Solver, iteration: int, traverser: int, progress: Progress) -> None:
+    def __init__(
+        self, solver: DeepCFRSolver, iteration: int, traverser: int, progress: Progress
+    ) -> None:
         self.iteration = iteration
         self.total = solver.config.traversals
         self.progress = progress
@@ -293,21 +293,6 @@ class Collector:
 
 def generator(seed: int, path: tuple[int, ...]) -> np.random.Generator:
     return np.random.default_rng(stream(seed, path).bits())
-
-
-def parameters(network: MLP) -> Columns:
-    return {name: value.cpu().numpy() for name, value in network.state_dict().items()}
-
-
-def resolve_device(name: str) -> torch.device:
-    """The device of that name; `auto` is CUDA where there is one. Raises ConfigError."""
-    count = torch.cuda.device_count()
-    device = torch.device(("cuda" if count else "cpu") if name == "auto" else name)
-    if device.type == "cuda" and (device.index or 0) >= count:
-        raise ConfigError(
-            f"inference.device: {name!r}: {count} CUDA devices found; use auto or cpu"
-        )
-    return device
 
 
 def inference_report(parts: Sequence[Traversals]) -> InferenceReport:

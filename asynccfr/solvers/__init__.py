@@ -1,0 +1,13 @@
+"""The algorithms that train an agent, behind one protocol."""
+
+from asynccfr.config import TrainConfig
+from asynccfr.games import Game
+from asynccfr.solvers.deep_cfr import DeepCFRSolver
+from asynccfr.solvers.protocol import Iteration, Progress, Solver
+
+__all__ = ["Iteration", "Progress", "Solver", "make_solver"]
+
+
+def make_solver(config: TrainConfig, game: Game) -> Solver:
+    """The solver that `config.solver` asks for, before its first iteration."""
+    return DeepCFRSolver(config.solver, config.inference, game, config.seed)

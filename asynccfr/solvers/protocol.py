@@ -1,0 +1,60 @@
+"""What training asks of an algorithm: iterate, make an agent, be saved and restored."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from asynccfr.agents import Agent
+from asynccfr.games import Game
+from asynccfr.reports import FitReport, InferenceReport
+
+Progress = Callable[[str, int, int], None]
+"""Called with the name of a phase, how much of it is done, and how much there is."""
+
+Columns = dict[str, np.ndarray[Any, Any]]
+
+
+class Iteration(NamedTuple):
+    """What one iteration did; times are wall seconds.
+
+    Fields:
+        nodes: decisions of any player.
+        traversal_seconds: time spent sampling, forwards and storing included.
+        inference: the forwards of the sampling.
+        fits: every network that learned, in order.
+        memory: samples held, by the name of the memory.
+        digest: a hash of every sample in order, as hexadecimal digits.
+    """
+
+    nodes: int
+    traversal_seconds: float
+    inference: InferenceReport
+    fits: tuple[FitReport, ...]
+    memory: Mapping[str, int]
+    digest: str
+
+
+class Solver(Protocol):
+    """The state of a run between two iterations.
+
+    Everything it draws comes from the run's seed and the iteration's number, and `columns` holds
+    all that the next iteration depends on: a restored solver continues exactly.
+    """
+
+    @property
+    def game(self) -> Game: ...
+
+    async def iterate(self, iteration: int, progress: Progress) -> Iteration:
+        """Sample and learn; `iteration` counts from 1. Cancelling stops within a gradient step."""
+
+    async def make_agent(
+        self, iteration: int, nodes: int, progress: Progress
+    ) -> tuple[Agent, tuple[FitReport, ...]]:
+        """The agent after so many iterations and decisions, and what was fitted for it."""
+
+    def columns(self) -> Columns:
+        """Everything that the next iteration depends on, as named arrays."""
+
+    def restore(self, columns: Columns) -> None:
+        """Take up what `columns` returned. Raises KeyError, ValueError or RuntimeError if unfit."""
