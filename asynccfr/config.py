@@ -80,10 +80,21 @@ class AsyncDriver(Struct, tag="async", **type_tagged):
     ] = 0
 
 
+class ServerDriver(Struct, tag="server", **type_tagged):
+    """Traversal processes, each with many traversals at once, whose rows this process answers."""
+
+    processes: Annotated[int, doc("traversal processes", ge=1, le=1024)] = 2
+    concurrency: Annotated[int, doc("traversals at once in each process", ge=1, le=1_000_000)] = 512
+    max_batch: Annotated[int, doc("rows of the largest batch", ge=1, le=1_000_000)] = 512
+    batch_window_us: Annotated[
+        int, doc("microseconds the oldest row waits for company; 0: what is there at once", ge=0)
+    ] = 0
+
+
 class Inference(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where and how networks are evaluated."""
 
-    driver: AsyncDriver | SyncDriver = AsyncDriver()
+    driver: AsyncDriver | ServerDriver | SyncDriver = AsyncDriver()
     device: Annotated[
         str,
         Meta(description="auto, cpu, cuda or cuda:N", pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$"),

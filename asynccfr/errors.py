@@ -7,6 +7,7 @@
     ├── BatcherError           batcher: misuse, or a batch function that broke its contract
     │   ├── BatcherClosed      batcher: called after closing
     │   └── QueueFull          batcher: the bounded queue is full and waiting was declined
+    ├── TraversalProcessDied   inference: a process of the server driver ended on its own
     ├── PlayerError            players, arena: no such player, or one that failed to play
     ├── TrainingDiverged       solver: a loss became NaN or infinite
     └── RunError               runs: the run folder cannot be used
@@ -42,6 +43,10 @@ class BatcherClosed(BatcherError):
 
 class QueueFull(BatcherError):
     """The bounded queue is full and the caller chose not to wait."""
+
+
+class TraversalProcessDied(AsyncCFRError, RuntimeError):
+    """A traversal process of the server driver was killed, or failed."""
 
 
 class PlayerError(AsyncCFRError, RuntimeError):

@@ -23,6 +23,7 @@ LAYERS = {
     "games": 1,
     "cfr": 1,
     "cfr.traversal": 2,
+    "cfr.plan": 2,
     "cfr.best_response": 2,
     "cfr.tabular": 2,
     "batcher": 2,

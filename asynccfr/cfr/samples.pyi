@@ -10,6 +10,13 @@ class SampleBuffer:
     def __len__(self) -> int: ...
     def extend(self, other: SampleBuffer) -> None: ...
     def digest(self, start: int = 0) -> int: ...
+    def put(
+        self,
+        features: npt.NDArray[Any],
+        actions: npt.NDArray[np.int16],
+        values: npt.NDArray[np.float32],
+        weights: npt.NDArray[np.float32],
+    ) -> None: ...
     def take(
         self,
     ) -> tuple[

@@ -105,6 +105,16 @@ cdef class SampleBuffer:
         memcpy(self.weights + at, other.weights, n * sizeof(float))
         self.size = at + n
 
+    def put(self, features, actions, values, weights):
+        """Append samples given as columns of the types and shapes that `take` returns."""
+        cdef Py_ssize_t at = self.size, n = len(weights), k = self.max_legal
+        self.reserve(at + n)
+        copy_in(self.features + at * self.feature_bytes, features, n * self.feature_bytes)
+        copy_in(self.actions + at * k, actions, n * k * sizeof(int16_t))
+        copy_in(self.values + at * k, values, n * k * sizeof(float))
+        copy_in(self.weights + at, weights, n * sizeof(float))
+        self.size = at + n
+
     def digest(self, uint64_t start=0):
         """A 64-bit hash of every sample in order, chained to that of earlier ones by `start`."""
         cdef uint64_t value = start
@@ -150,3 +160,11 @@ cdef uint64_t fold(uint64_t value, const void* data, Py_ssize_t size) noexcept n
 cdef copy_out(array, const void* source, Py_ssize_t size):
     cdef unsigned char[::1] target = array.reshape(-1).view(np.uint8)
     memcpy(&target[0], source, size)
+
+
+cdef copy_in(void* target, array, Py_ssize_t size):
+    cdef const unsigned char[::1] source = array.reshape(-1).view(np.uint8)
+    if source.shape[0] != size:
+        raise ValueError(f"column of {source.shape[0]} bytes: expected {size}")
+    if size:
+        memcpy(target, &source[0], size)

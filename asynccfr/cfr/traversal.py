@@ -3,12 +3,15 @@
 Who drives the coroutine decides what that call costs: see `asynccfr.inference.drivers`.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 from asynccfr.cfr.walk import Walk
 
 Evaluate = Callable[[Walk], Awaitable[object]]
 """Answers the decision at which a walk waits, in place."""
+
+Scheme = Callable[[Walk, Evaluate], Coroutine[Any, Any, object]]
 
 
 async def outcome_sampling(walk: Walk, evaluate: Evaluate) -> None:

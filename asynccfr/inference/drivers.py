@@ -6,17 +6,18 @@ so that reservoirs do not depend on scheduling.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asynccfr.batcher import Batcher, Call
 from asynccfr.cfr.query import Query
-from asynccfr.cfr.traversal import Evaluate
+from asynccfr.cfr.traversal import Scheme
 from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, SyncDriver
 from asynccfr.errors import first_failure
-from asynccfr.inference.evaluator import Evaluator
 
-Scheme = Callable[[Walk, Evaluate], Coroutine[Any, Any, object]]
+if TYPE_CHECKING:  # traversal processes run walks without torch
+    from asynccfr.inference.evaluator import Evaluator
+
 Collect = Callable[[Walk], None]
 
 
@@ -24,20 +25,26 @@ async def traverse(
     driver: SyncDriver | AsyncDriver,
     scheme: Scheme,
     walks: Iterable[Walk],
-    evaluator: Evaluator,
+    evaluator: "Evaluator",
     collect: Collect,
 ) -> None:
     """Run every walk to its end and hand it to `collect`, in order."""
     if isinstance(driver, SyncDriver):
         await traverse_blocking(scheme, walks, evaluator, collect)
     else:
-        await traverse_batched(driver, scheme, walks, evaluator, collect)
+        batcher: Batcher[Query, Query] = Batcher(
+            evaluator,
+            max_batch=driver.max_batch,
+            batch_window_us=driver.batch_window_us,
+            inline=evaluator.device.type == "cpu",
+        )
+        await traverse_batched(driver.concurrency, scheme, walks, batcher, collect)
 
 
 class Answered:
     """A policy call that is answered before it returns, so awaiting it never suspends."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: "Evaluator") -> None:
         self.evaluator = evaluator
 
     def __call__(self, walk: Walk) -> "Answered":
@@ -62,7 +69,7 @@ def run_blocking(coroutine: Coroutine[Any, Any, object]) -> None:
 
 
 async def traverse_blocking(
-    scheme: Scheme, walks: Iterable[Walk], evaluator: Evaluator, collect: Collect
+    scheme: Scheme, walks: Iterable[Walk], evaluator: "Evaluator", collect: Collect
 ) -> None:
     evaluate = Answered(evaluator)
     for walk in walks:
@@ -72,12 +79,13 @@ async def traverse_blocking(
 
 
 async def traverse_batched(
-    driver: AsyncDriver,
+    concurrency: int,
     scheme: Scheme,
     walks: Iterable[Walk],
-    evaluator: Evaluator,
+    batcher: Batcher[Query, Query],
     collect: Collect,
 ) -> None:
+    """Run `concurrency` walks at once, their decisions answered in place by the batcher."""
     numbered = enumerate(walks)
     finished: dict[int, Walk] = {}
     collected = 0
@@ -89,13 +97,6 @@ async def traverse_batched(
             collect(finished.pop(collected))
             collected += 1
 
-    batcher: Batcher[Query, Query] = Batcher(
-        evaluator,
-        max_batch=driver.max_batch,
-        batch_window_us=driver.batch_window_us,
-        inline=evaluator.device.type == "cpu",
-    )
-
     def evaluate(walk: Walk) -> Call[Query]:
         return batcher.submit(walk, walk.player)
 
@@ -106,7 +107,7 @@ async def traverse_batched(
 
     try:
         async with batcher, asyncio.TaskGroup() as group:
-            for _ in range(driver.concurrency):
+            for _ in range(concurrency):
                 group.create_task(worker())
     except BaseExceptionGroup as failures:
         raise first_failure(failures) from None

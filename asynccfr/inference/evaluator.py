@@ -7,6 +7,8 @@ sizes, because oneDNN and CUDA pay for every shape they have not met.
 import time
 from collections.abc import Callable, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from asynccfr.cfr.query import Query, deliver, encode
@@ -14,6 +16,9 @@ from asynccfr.games import Game
 
 Forward = Callable[[torch.Tensor], torch.Tensor]
 """A network: float32 rows [n, tensor_size] to float32 outputs [n, num_actions], on one device."""
+
+Floats = npt.NDArray[np.float32]
+Indices = npt.NDArray[np.intp]
 
 DETERMINISTIC_ROWS = 64
 
@@ -28,6 +33,11 @@ class Evaluator:
         max_batch: the most queries of a call.
         deterministic: run every forward at one fixed shape, so that outputs do not depend
             on how many rows share it.
+
+    Attributes:
+        batch_sizes: the rows of each forward so far.
+        group_counts: how many forwards each collected batch took, where batches mix players.
+        forward_seconds: the sum of their times, copies to and from the device included.
     """
 
     def __init__(
@@ -49,20 +59,36 @@ class Evaluator:
         self.rows = rows
         self.row_view = rows.numpy()
         self.batch_sizes: list[int] = []
+        self.group_counts: list[int] = []
         self.forward_seconds = 0.0
 
     def __call__(self, queries: list[Query]) -> list[Query]:
         """Answer queries of one player in place; returns them."""
-        network = self.networks[queries[0].player]
+        player = queries[0].player
         for first in range(0, len(queries), self.chunk):
             part = queries[first : first + self.chunk] if len(queries) > self.chunk else queries
             encode(part, self.row_view)
-            started = time.perf_counter()
-            outputs = self.forward(network, len(part))
-            self.forward_seconds += time.perf_counter() - started
-            deliver(part, outputs.numpy())
+            deliver(part, self.outputs(player, len(part)))
         self.batch_sizes.append(len(queries))
         return queries
+
+    def answer_rows(self, player: int, rows: Floats, outputs: Floats, which: Indices) -> None:
+        """Answer decisions of one player that are encoded already.
+
+        Reads `rows[which]`, float32 [.., tensor_size], writes `outputs[which]`, [.., num_actions].
+        """
+        for first in range(0, len(which), self.chunk):
+            part = which[first : first + self.chunk]
+            rows.take(part, axis=0, out=self.row_view[: len(part)], mode="clip")
+            outputs[part] = self.outputs(player, len(part))[: len(part)]
+        self.batch_sizes.append(len(which))
+
+    def outputs(self, player: int, size: int) -> Floats:
+        """The player's network on the first `size` rows of the buffer, and padding below."""
+        started = time.perf_counter()
+        outputs = self.forward(self.networks[player], size)
+        self.forward_seconds += time.perf_counter() - started
+        return outputs.numpy()
 
     def forward(self, network: Forward, size: int) -> torch.Tensor:
         rows = self.rows[: self.chunk if self.deterministic else padded(size)]

@@ -1,0 +1,126 @@
+"""A process that walks games and has its rows evaluated elsewhere; it needs no torch.
+
+It runs the same coroutines as the async driver. What its batcher collects goes into a slot of the
+shared memory, and the number of the slot through the socket. It ends when the socket is closed.
+"""
+
+import asyncio
+import os
+import socket
+import traceback
+
+from asynccfr.batcher import Batcher
+from asynccfr.cfr.query import Query, deliver, encode
+from asynccfr.cfr.samples import SampleBuffer
+from asynccfr.cfr.walk import Walk
+from asynccfr.event_loop import run
+from asynccfr.games import load_game
+from asynccfr.inference.channel import (
+    Bundle,
+    Channel,
+    Failure,
+    Finished,
+    Request,
+    Setup,
+    Share,
+    SharedRows,
+)
+from asynccfr.inference.drivers import traverse_batched
+
+BUNDLE_SAMPLES = 4096
+
+
+class TraversalProcess:
+    """One traversal process, seen from inside."""
+
+    def __init__(self, channel: Channel, setup: Setup, memory: int) -> None:
+        self.channel = channel
+        self.setup = setup
+        self.game = load_game(setup.game)
+        shared = SharedRows(
+            memory,
+            setup.memory_rows,
+            self.game.information_state_tensor_size,
+            self.game.num_actions,
+        )
+        slots = range(setup.first_slot, setup.first_slot + setup.slots)
+        parts = {
+            slot: slice(slot * setup.slot_rows, (slot + 1) * setup.slot_rows) for slot in slots
+        }
+        self.rows = {slot: shared.rows[part] for slot, part in parts.items()}
+        self.outputs = {slot: shared.outputs[part] for slot, part in parts.items()}
+        self.free_slots = list(slots)
+        self.waiting: dict[int, asyncio.Future[None]] = {}
+
+    async def run(self) -> None:
+        """Do what is asked until the other side is gone."""
+        while (message := await self.channel.receive()) is not None:
+            if isinstance(message, Share):
+                self.traversing = asyncio.create_task(self.traverse(message))
+            else:
+                self.waiting.pop(message).set_result(None)
+
+    async def traverse(self, share: Share) -> None:
+        try:
+            outbox = Outbox(self.channel, SampleBuffer(self.game), SampleBuffer(self.game))
+            batcher = Batcher(
+                self.ask,
+                max_batch=self.setup.slot_rows,
+                max_concurrent_batches=self.setup.slots,
+            )
+            walks = share.plan.walks(self.game, share.numbers, outbox.emptied)
+            concurrency = min(self.setup.concurrency, len(share.numbers))
+            await traverse_batched(concurrency, share.plan.scheme, walks, batcher, outbox.add)
+            outbox.send()
+            self.channel.send(Finished())
+        except Exception:
+            self.channel.send(Failure(traceback.format_exc()))
+
+    async def ask(self, queries: list[Query]) -> list[Query]:
+        """Have queries of one player answered in place; returns them."""
+        slot = self.free_slots.pop()
+        encode(queries, self.rows[slot])
+        self.waiting[slot] = answered = asyncio.get_running_loop().create_future()
+        self.channel.send(Request(slot, queries[0].player, len(queries)))
+        await answered
+        deliver(queries, self.outputs[slot])
+        self.free_slots.append(slot)
+        return queries
+
+
+class Outbox:
+    """Sends the samples of finished walks, many walks at a time."""
+
+    def __init__(
+        self, channel: Channel, advantages: SampleBuffer, strategies: SampleBuffer
+    ) -> None:
+        self.channel = channel
+        self.advantages = advantages
+        self.strategies = strategies
+        self.counts: list[tuple[int, int, int]] = []
+        self.emptied: list[Walk] = []
+
+    def add(self, walk: Walk) -> None:
+        self.counts.append((walk.nodes, len(walk.advantages), len(walk.strategies)))
+        self.advantages.extend(walk.advantages)
+        self.strategies.extend(walk.strategies)
+        self.emptied.append(walk)
+        if len(self.advantages) + len(self.strategies) >= BUNDLE_SAMPLES:
+            self.send()
+
+    def send(self) -> None:
+        self.channel.send(Bundle(self.counts, self.advantages.take(), self.strategies.take()))
+        self.counts = []
+
+
+def main(end: int, memory: int) -> None:
+    """Be a traversal process, given descriptors: `end` of its socket, `memory` of the rows."""
+
+    async def serve() -> None:
+        channel = await Channel.open(socket.socket(fileno=end))
+        setup = await channel.receive()
+        if setup is not None:
+            await TraversalProcess(channel, setup, memory).run()
+        os._exit(0)  # nothing here is worth winding up: whoever would want it is gone
+
+    run(serve())
