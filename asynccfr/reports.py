@@ -68,7 +68,11 @@ class FitReport(Struct, frozen=True, kw_only=True):
 
 
 class InferenceReport(Struct, frozen=True, kw_only=True):
-    """The forwards of an iteration's traversals; a batch has rows of one network only."""
+    """The forwards of an iteration's traversals; a batch here has rows of one network only.
+
+    Fields:
+        groups_mean: batches that what was collected at once, for any network, was split into.
+    """
 
     rows: int
     batches: int
@@ -76,6 +80,7 @@ class InferenceReport(Struct, frozen=True, kw_only=True):
     batch_p50: float
     batch_p95: float
     batch_max: int
+    groups_mean: float = 1.0
     forward_seconds: float
 
 

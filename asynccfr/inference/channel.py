@@ -61,7 +61,7 @@ class Request(NamedTuple):
 class Bundle(NamedTuple):
     """From a traversal process: walks that are finished, in the order of its numbers.
 
-    `counts` has nodes, advantage samples and strategy samples of each; the columns have all samples.
+    `counts` has the nodes and the two numbers of samples of each; the columns, all samples.
     """
 
     counts: list[tuple[int, int, int]]

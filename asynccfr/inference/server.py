@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -61,7 +62,7 @@ Collect = Callable[[FinishedWalk], None]
 
 
 class TraversalProcesses:
-    """The traversal processes of a run; they start when they are first needed.
+    """The traversal processes of a run: from when they are first needed until this is dropped.
 
     Raises GameError for a game that cannot be loaded by its text in another process.
     """
@@ -85,6 +86,7 @@ class TraversalProcesses:
             )
             for index in range(driver.processes)
         ]
+        weakref.finalize(self, end_all, self.processes, self.memory)
 
     async def traverse(self, plan: TraversalPlan, evaluator: Evaluator, collect: Collect) -> None:
         """Make the plan's traversals and hand them to `collect`, in order.
@@ -107,11 +109,11 @@ class TraversalProcesses:
         for process in self.processes:
             process.end()
 
-    def __del__(self) -> None:
-        for process in getattr(self, "processes", ()):
-            process.end()
-        if hasattr(self, "memory"):
-            os.close(self.memory)
+
+def end_all(processes: list["Process"], memory: int) -> None:
+    for process in processes:
+        process.end()
+    os.close(memory)
 
 
 class Process:

@@ -7,7 +7,7 @@ holds. The networks regret-match the current profile; the agent is the average-s
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,20 +15,20 @@ import torch
 from msgspec.structs import replace
 
 from asynccfr.agents import Agent, AgentCard
-from asynccfr.cfr.regret_matching import Rule
+from asynccfr.cfr.plan import TraversalPlan
 from asynccfr.cfr.samples import SampleBuffer
-from asynccfr.cfr.traversal import external_sampling, outcome_sampling
 from asynccfr.cfr.walk import Walk
-from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, OutcomeSampling
+from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, ServerDriver
 from asynccfr.fitting import fit_advantage, fit_average_strategy
 from asynccfr.games import Game
 from asynccfr.inference.devices import resolve_device
 from asynccfr.inference.drivers import traverse
 from asynccfr.inference.evaluator import Evaluator
+from asynccfr.inference.server import FinishedWalk, TraversalProcesses
 from asynccfr.networks import MLP, InferenceCopy, build_network
 from asynccfr.reports import FitReport, InferenceReport
 from asynccfr.reservoir import Reservoir, Samples
-from asynccfr.seeding import RESERVOIR, TRAINING, TRAVERSAL, Rng, stream
+from asynccfr.seeding import RESERVOIR, TRAINING, Rng, stream
 from asynccfr.solvers import parts
 from asynccfr.solvers.background import in_thread
 from asynccfr.solvers.protocol import Columns, Iteration, Progress
@@ -38,11 +38,6 @@ WEIGHTS, MINIBATCHES = 0, 1
 REGRETS, POLICIES = 0, 1
 
 FLUSH_SAMPLES = 4096
-
-RULES = {
-    "highest": Rule.REGRET_MATCHING_HIGHEST,
-    "uniform": Rule.REGRET_MATCHING_UNIFORM,
-}
 
 
 class Traversals(NamedTuple):
@@ -54,6 +49,7 @@ class Traversals(NamedTuple):
     nodes: int
     seconds: float
     batch_sizes: list[int]
+    group_counts: list[int]
     forward_seconds: float
     reservoir_seconds: float
     digest: int
@@ -81,6 +77,7 @@ class DeepCFRSolver:
         self.advantage_memory = [Reservoir.for_game(game, config.advantage.memory) for _ in players]
         self.strategy_memory = Reservoir.for_game(game, config.average_strategy.memory)
         self.strategy_network: MLP | None = None
+        self.started_processes: TraversalProcesses | None = None
 
     def fresh_network(self, iteration: int, which: int) -> MLP:
         """A network with random weights of its own; `which` is a player, or num_players."""
@@ -120,41 +117,36 @@ class DeepCFRSolver:
         driver = self.inference.driver
         if isinstance(driver, AsyncDriver) and driver.concurrency > self.config.traversals:
             driver = replace(driver, concurrency=self.config.traversals)
-        outcome = isinstance(self.config.sampling, OutcomeSampling)
-        started = time.perf_counter()
-        await traverse(
-            driver,
-            outcome_sampling if outcome else external_sampling,
-            self.walks(iteration, traverser, collector.finished),
-            evaluator,
-            collector.add,
+        plan = TraversalPlan(
+            seed=self.seed,
+            iteration=iteration,
+            traverser=traverser,
+            traversals=self.config.traversals,
+            sampling=self.config.sampling,
+            all_negative=self.config.all_negative,
         )
+        started = time.perf_counter()
+        if isinstance(driver, ServerDriver):
+            await self.processes(driver).traverse(plan, evaluator, collector.add)
+        else:
+            walks = plan.walks(self.game, range(plan.traversals), collector.finished)
+            await traverse(driver, plan.scheme, walks, evaluator, collector.add)
         collector.flush()
         return Traversals(
             nodes=collector.nodes,
             seconds=time.perf_counter() - started,
             batch_sizes=evaluator.batch_sizes,
+            group_counts=evaluator.group_counts,
             forward_seconds=evaluator.forward_seconds,
             reservoir_seconds=collector.seconds,
             digest=collector.digest,
         )
 
-    def walks(self, iteration: int, traverser: int, finished: list[Walk]) -> Iterator[Walk]:
-        """The walks of one player's traversals, each with its own random stream.
-
-        New walks inherit the memory of those in `finished`, which are used up.
-        """
-        rule = RULES[self.config.all_negative]
-        sampling = self.config.sampling
-        for index in range(self.config.traversals):
-            rng = stream(self.seed, (TRAVERSAL, iteration, traverser, index))
-            state = self.game.new_state()
-            reuse = finished.pop() if finished else None
-            if isinstance(sampling, OutcomeSampling):
-                epsilon, max_weight = sampling.epsilon, sampling.max_weight
-                yield Walk(state, traverser, rng, rule, epsilon, max_weight, reuse)
-            else:
-                yield Walk(state, traverser, rng, rule, reuse=reuse)
+    def processes(self, driver: ServerDriver) -> TraversalProcesses:
+        """The traversal processes, which live as long as the solver."""
+        if self.started_processes is None:
+            self.started_processes = TraversalProcesses(driver, self.game)
+        return self.started_processes
 
     async def fit_advantage(self, iteration: int, player: int, progress: Progress) -> FitReport:
         """Fit one player's advantage network to its reservoir, from scratch unless warm-started."""
@@ -272,13 +264,14 @@ class Collector:
             )
         )
 
-    def add(self, walk: Walk) -> None:
+    def add(self, walk: Walk | FinishedWalk) -> None:
         """Take the samples of a finished walk."""
         self.buffers[REGRETS].extend(walk.advantages)
         self.buffers[POLICIES].extend(walk.strategies)
         self.nodes += walk.nodes
         self.done += 1
-        self.finished.append(walk)
+        if isinstance(walk, Walk):
+            self.finished.append(walk)
         self.progress("traverse", self.done, self.total)
         if max(map(len, self.buffers)) >= FLUSH_SAMPLES:
             self.flush()
@@ -298,6 +291,7 @@ def generator(seed: int, path: tuple[int, ...]) -> np.random.Generator:
 def inference_report(parts: Sequence[Traversals]) -> InferenceReport:
     """What the forwards of several players' traversals looked like together."""
     sizes = np.array([size for part in parts for size in part.batch_sizes] or [0])
+    groups = [count for part in parts for count in part.group_counts]
     return InferenceReport(
         rows=int(sizes.sum()),
         batches=sum(len(part.batch_sizes) for part in parts),
@@ -305,5 +299,6 @@ def inference_report(parts: Sequence[Traversals]) -> InferenceReport:
         batch_p50=float(np.percentile(sizes, 50)),
         batch_p95=float(np.percentile(sizes, 95)),
         batch_max=int(sizes.max()),
+        groups_mean=float(np.mean(groups)) if groups else 1.0,
         forward_seconds=sum(part.forward_seconds for part in parts),
     )

@@ -31,6 +31,12 @@ def test_driver_and_concurrency_change_nothing(game_and_truth, concurrency, max_
     assert run(small_config(game=game, inference__driver=driver), loop) == truth
 
 
+def test_traversal_processes_change_nothing(game_and_truth):
+    game, truth = game_and_truth
+    driver = {"type": "server", "processes": 2, "concurrency": 16, "max_batch": 20}
+    assert run(small_config(game=game, inference__driver=driver)) == truth
+
+
 def test_external_sampling_too():
     sync, batched = (
         run(small_config(solver__sampling={"type": "external"}, inference__driver=driver))
