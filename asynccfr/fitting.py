@@ -19,6 +19,7 @@ from torch import Tensor
 
 from asynccfr.config import Fit
 from asynccfr.errors import ConfigError, TrainingDiverged
+from asynccfr.merged import MergedSamples
 from asynccfr.networks import MLP, masked_log_softmax
 from asynccfr.reports import FitReport
 from asynccfr.reservoir import Batch, Reservoir
@@ -130,8 +131,13 @@ def _fit(
     begun = time.perf_counter()
     if not len(reservoir):
         raise ConfigError(f"{name}: no samples to fit it to; raise solver.traversals")
-    columns = reservoir.columns()
-    loss = objective(network, columns, _linear_weights(columns, name))
+    weights = _linear_weights(reservoir.columns(), name)
+    merged = MergedSamples.of(reservoir, weights)
+    samples: Reservoir | MergedSamples
+    if merged is None:
+        samples, loss = reservoir, objective(network, reservoir.columns(), weights)
+    else:
+        samples, loss = merged, objective(network, merged.columns, merged.weights)
     device = torch.device(device)
     parameters = list(network.to(device).parameters())
     adam = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
@@ -140,7 +146,7 @@ def _fit(
     losses: list[float] = []
     step = 0
     while step < config.steps and not (stop and stop.is_set()):
-        batch = reservoir.batch(draws, config.batch, device)
+        batch = samples.batch(draws, config.batch, device)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             outputs = network(batch.features)
         value = loss(outputs.float().gather(1, batch.actions), batch)

@@ -159,7 +159,7 @@ def test_a_warm_start_goes_on_and_a_new_network_begins_at_zero() -> None:
 @pytest.mark.parametrize("fit", [fit_advantage, fit_average_strategy])
 def test_equal_seeds_give_identical_parameters(fit) -> None:
     held = reservoir(*random_rows(100))
-    short = Fit(steps=30, batch=64)
+    short = Fit(steps=30, batch=2)
 
     def fitted(seed: int) -> MLP:
         result = network()
