@@ -1,11 +1,14 @@
 """A trained agent: one file that says which game it plays, and how.
 
-A safetensors file: the network's parameters, with an `AgentCard` and a checksum as metadata.
-It holds no pickle, so that loading a stranger's agent runs none of their code.
+A safetensors file: the parameters of a network, or of every iteration's networks, with an
+`AgentCard` and a checksum as metadata. It holds no pickle, so that loading a stranger's agent runs
+none of their code.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from math import isqrt
 from pathlib import Path
 from typing import Literal
 
@@ -17,19 +20,26 @@ from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from asynccfr.cfr.policy import InformationStates
+from asynccfr.cfr.policy import InformationStates, TabularPolicy
 from asynccfr.cfr.regret_matching import Rule, policy_rows
+from asynccfr.cfr.sequence_form import sequence_form
 from asynccfr.config import Network
 from asynccfr.errors import CheckpointError
 from asynccfr.games import Game, load_game
+from asynccfr.network_history import from_row, to_row
 from asynccfr.networks import MLP, InferenceCopy, build_network
+from asynccfr.profiles import AverageProfile, NetworkProfile
 from asynccfr.seeding import Rng
 
 CARD, CHECKSUM = "asynccfr_agent", "blake2b"
 
 
 class AgentCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an agent plays and where it comes from."""
+    """What an agent plays and where it comes from.
+
+    Fields:
+        mixture: the file holds the advantage networks of every iteration (`MixtureAgent`).
+    """
 
     game: str
     rule: Literal["softmax", "regret_matching_highest", "regret_matching_uniform"]
@@ -37,6 +47,7 @@ class AgentCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seed: int
     iterations: int
     nodes: int
+    mixture: bool = False
 
 
 class Agent:
@@ -62,15 +73,16 @@ class Agent:
 
     def save_bytes(self) -> bytes:
         """The contents of the agent's file."""
-        tensors = {
-            name: value.detach().float().cpu().contiguous()
-            for name, value in self.network.state_dict().items()
-        }
-        card = msgspec.json.encode(self.card).decode()
-        return bytes(save(tensors, {CARD: card, CHECKSUM: checksum(card, tensors)}))
+        return encoded(
+            self.card,
+            {
+                name: value.detach().float().cpu().contiguous()
+                for name, value in self.network.state_dict().items()
+            },
+        )
 
     @classmethod
-    def load(cls, path: str | Path) -> "Agent":
+    def load(cls, path: str | Path) -> "Agent | MixtureAgent":
         """Read an agent's file. Raises CheckpointError if missing, damaged or no agent."""
         try:
             with safe_open(path, framework="pt") as file:
@@ -87,14 +99,77 @@ class Agent:
         except msgspec.DecodeError as error:
             raise CheckpointError(f"{path}: its card cannot be read: {error}") from error
         game = load_game(card.game)
-        network = build_network(
-            card.network, game.information_state_tensor_size, game.num_actions, Rng(0)
-        )
         try:
+            if card.mixture:
+                return MixtureAgent(card, tensors["rows"].numpy(), game)
+            network = zero_network(card, game)
             network.load_state_dict(tensors)
-        except RuntimeError as error:
+        except (KeyError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"{path}: parameters do not fit {game}: {error}") from error
         return cls(card, network, game)
+
+
+class MixtureAgent:
+    """Single Deep CFR's agent (Steinberger 2019): in every game it plays one iteration's networks.
+
+    Iteration t is drawn with probability proportional to t, which is linear CFR's average strategy.
+
+    Attributes:
+        card, game, rule: as of `Agent`.
+        rows: the parameters of every iteration's networks (`NetworkHistory`).
+    """
+
+    def __init__(
+        self, card: AgentCard, rows: npt.NDArray[np.float32], game: Game | None = None
+    ) -> None:
+        self.card = card
+        self.game = game if game is not None else load_game(card.game)
+        self.rule = Rule[card.rule.upper()]
+        self.rows = rows
+        size = len(to_row(self.networks()))
+        if rows.ndim != 2 or rows.shape[1] != size or not len(rows):
+            raise ValueError(f"rows: {list(rows.shape)}, expected some of {size} parameters")
+
+    def networks(self, iteration: int | None = None) -> list[MLP]:
+        """Every player's network after an iteration, counted from 1; all zeros without one."""
+        networks = [zero_network(self.card, self.game) for _ in range(self.game.num_players)]
+        if iteration is not None:
+            from_row(self.rows[iteration - 1], networks)
+        return networks
+
+    def draw(self, rng: Rng) -> int:
+        """An iteration, for one game."""
+        n = len(self.rows)
+        point = rng.integer(n * (n + 1) // 2)  # t of these belong to iteration t
+        return (isqrt(8 * point + 1) + 1) // 2
+
+    def profiles(self) -> Iterator[tuple[NetworkProfile, float]]:
+        """The current profile after each iteration, with its weight in the average."""
+        for iteration in range(1, len(self.rows) + 1):
+            yield NetworkProfile(self.networks(iteration), self.rule), float(iteration)
+
+    def policy(self, states: InformationStates) -> npt.NDArray[np.floating]:
+        """The exact average policies [n, num_actions]; GameError for a game too large for that."""
+        return self._average(states)
+
+    @cached_property
+    def _average(self) -> TabularPolicy:
+        return AverageProfile(sequence_form(self.game)).extend(self.profiles()).policy()
+
+    def save_bytes(self) -> bytes:
+        """The contents of the agent's file."""
+        return encoded(self.card, {"rows": torch.from_numpy(np.array(self.rows))})
+
+
+def zero_network(card: AgentCard, game: Game) -> MLP:
+    """A network of the card's shape, to be given its parameters."""
+    return build_network(card.network, game.information_state_tensor_size, game.num_actions, Rng(0))
+
+
+def encoded(card: AgentCard, tensors: dict[str, torch.Tensor]) -> bytes:
+    """The contents of an agent's file."""
+    text = msgspec.json.encode(card).decode()
+    return bytes(save(tensors, {CARD: text, CHECKSUM: checksum(text, tensors)}))
 
 
 def checksum(card: str, tensors: Mapping[str, torch.Tensor]) -> str:

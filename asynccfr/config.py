@@ -15,22 +15,6 @@ def doc(description: str, **bounds: Any) -> Meta:
     return Meta(description=description, **bounds)
 
 
-class ExternalSampling(Struct, tag="external", **type_tagged):
-    """Every action of the traverser, one sampled action of everyone else: for small games."""
-
-
-class OutcomeSampling(Struct, tag="outcome", **type_tagged):
-    """One sampled action everywhere: for games too large to fan out in."""
-
-    epsilon: Annotated[
-        float, doc("probability of a uniform action at the traverser's nodes", gt=0, le=1)
-    ] = 0.5
-    max_weight: Annotated[
-        float,
-        doc("cap on a sample's weight 1 / own sampling reach: less variance, more bias", ge=1),
-    ] = 1e6
-
-
 class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A multilayer perceptron with ReLU."""
 
@@ -48,6 +32,34 @@ class Fit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_gradient_norm: Annotated[float, doc("gradients are scaled down to this norm", gt=0)] = 1.0
 
 
+class NoBaseline(Struct, tag="none", **type_tagged):
+    """Sampled returns as they are."""
+
+
+class LearnedBaseline(Struct, tag="learned", **type_tagged):
+    """A network that values histories (DREAM): less noise, unbiased still, for more forwards."""
+
+    network: Network = Network(width=128, depth=2)
+    fit: Fit = Fit(memory=200_000, steps=200)
+
+
+class ExternalSampling(Struct, tag="external", **type_tagged):
+    """Every action of the traverser, one sampled action of everyone else: for small games."""
+
+
+class OutcomeSampling(Struct, tag="outcome", **type_tagged):
+    """One sampled action everywhere: for games too large to fan out in."""
+
+    epsilon: Annotated[
+        float, doc("probability of a uniform action at the traverser's nodes", gt=0, le=1)
+    ] = 0.5
+    max_weight: Annotated[
+        float,
+        doc("cap on a sample's weight 1 / own sampling reach: less variance, more bias", ge=1),
+    ] = 1e6
+    baseline: NoBaseline | LearnedBaseline = NoBaseline()
+
+
 class DeepCFR(Struct, tag="deep_cfr", **type_tagged):
     """Deep CFR (Brown et al. 2019)."""
 
@@ -56,6 +68,13 @@ class DeepCFR(Struct, tag="deep_cfr", **type_tagged):
     sampling: ExternalSampling | OutcomeSampling = OutcomeSampling()
     network: Network = Network()
     advantage: Fit = Fit()
+    average: Annotated[
+        Literal["network", "sd_cfr"],
+        doc(
+            "network: the agent is a network fitted to everybody's policies (Deep CFR); sd_cfr: it"
+            " is the exact mixture of every iteration's advantage networks (Single Deep CFR)"
+        ),
+    ] = "network"
     average_strategy: Fit = Fit()
     warm_start: Annotated[
         bool, doc("continue from the last advantage network instead of fitting a fresh one")
@@ -103,6 +122,10 @@ class Inference(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         Literal["float32", "bfloat16"], doc("arithmetic of forwards and of training")
     ] = "float32"
     threads: Annotated[int, doc("torch threads; 0 leaves torch's choice", ge=0, le=1024)] = 0
+    cache: Annotated[
+        int,
+        doc("answers remembered for each network, while that pays; 0: none", ge=0, lt=2**30),
+    ] = 100_000
     deterministic: Annotated[
         bool, doc("pad every forward to one shape: samples do not depend on the driver")
     ] = False
@@ -118,6 +141,10 @@ class Evaluation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     opponents: Annotated[
         tuple[str, ...], doc("players to meet; empty: every one that knows the game")
     ] = ()
+    nash_conv_every: Annotated[
+        int,
+        doc("iterations between exact evaluations, for games that fit in memory; 0: never", ge=0),
+    ] = 0
 
 
 class Run(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -1,5 +1,6 @@
 """Learning curves of a run, drawn from its reports."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,31 @@ def plot_learning_curves(reports: Sequence[IterationReport], path: Path) -> None
         axes.grid(alpha=0.3)
         if axes.get_legend_handles_labels()[0]:
             axes.legend(fontsize="small")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+
+
+def plot_exploitability(reports: Sequence[IterationReport], uniform: float, path: Path) -> None:
+    """Draw exact evaluations over iterations, nodes and seconds into a PNG file.
+
+    `uniform` is the NashConv of uniform play, drawn for scale.
+    """
+    evaluated = [report for report in reports if report.nash_conv]
+    figure = Figure(figsize=(13, 4.5), layout="constrained")
+    over = {
+        "iterations": [report.iteration for report in evaluated],
+        "nodes": [report.nodes_total for report in evaluated],
+        "seconds": [report.elapsed_seconds for report in evaluated],
+    }
+    for axes, (name, x) in zip(figure.subplots(1, 3, sharey=True), over.items(), strict=True):
+        for policy in dict.fromkeys(name for report in evaluated for name in report.nash_conv):
+            y = [report.nash_conv.get(policy, math.nan) for report in evaluated]
+            axes.plot(x, y, marker=marker(evaluated), label=policy)
+        axes.axhline(uniform, color="grey", linestyle="--", label="uniform")
+        axes.set(xscale="log", yscale="log", xlabel=name)
+        axes.grid(alpha=0.3, which="both")
+    figure.axes[0].set_ylabel("NashConv (exploitability is half of it)")
+    figure.axes[0].legend(fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
 

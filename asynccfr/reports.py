@@ -72,6 +72,8 @@ class InferenceReport(Struct, frozen=True, kw_only=True):
 
     Fields:
         groups_mean: batches that what was collected at once, for any network, was split into.
+        answered: decisions that needed no row, because a cache knew the answer or another row of
+            the batch was equal.
     """
 
     rows: int
@@ -82,6 +84,13 @@ class InferenceReport(Struct, frozen=True, kw_only=True):
     batch_max: int
     groups_mean: float = 1.0
     forward_seconds: float
+    answered: int = 0
+
+    @property
+    def hit_rate(self) -> float:
+        """Share of the decisions that needed no row."""
+        asked = self.rows + self.answered
+        return self.answered / asked if asked else 0.0
 
 
 class IterationReport(Struct, frozen=True, kw_only=True):
@@ -91,6 +100,7 @@ class IterationReport(Struct, frozen=True, kw_only=True):
         fit_seconds: the sum over `fits`.
         fits: every network that learned, in order.
         memory: samples held, by the name of the memory.
+        nash_conv: exact evaluations, by policy, in the game's units of utility.
         sample_digest: a hash of every sample of the iteration, in order.
     """
 
@@ -106,6 +116,7 @@ class IterationReport(Struct, frozen=True, kw_only=True):
     memory: dict[str, int]
     sample_digest: str
     evaluation: tuple[MatchReport, ...] = ()
+    nash_conv: dict[str, float] = {}
 
     @property
     def nodes_per_second(self) -> float:

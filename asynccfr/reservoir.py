@@ -98,6 +98,16 @@ class Reservoir:
             tensor_quantum=game.tensor_quantum,
         )
 
+    @classmethod
+    def for_histories(cls, game: Game, capacity: int) -> Self:
+        """An empty reservoir for samples of histories of `game`, of one action each."""
+        return cls(
+            capacity,
+            tensor_size=game.num_players * game.information_state_tensor_size,
+            max_legal_actions=1,
+            tensor_quantum=game.tensor_quantum,
+        )
+
     def __len__(self) -> int:
         """The number of samples held."""
         return min(self.seen, self.capacity)

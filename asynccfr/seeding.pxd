@@ -3,6 +3,7 @@ from libc.stdint cimport uint64_t
 
 cdef class Rng:
     cdef uint64_t s[4]
+    cdef object __weakref__
 
     cdef uint64_t next64(self) noexcept nogil
     cdef double next_double(self) noexcept nogil

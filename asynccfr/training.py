@@ -4,17 +4,19 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from msgspec import Struct
 
-from asynccfr.agents import Agent
+from asynccfr.agents import Agent, MixtureAgent
 from asynccfr.arena import MatchPlan, play_match
+from asynccfr.cfr.best_response import nash_conv
 from asynccfr.config import TrainConfig
 from asynccfr.errors import CheckpointError, RunError
 from asynccfr.games import load_game
 from asynccfr.players import make_player, players_for, seated
-from asynccfr.players.network import NetworkPlayer
+from asynccfr.players.mixture import player_of
 from asynccfr.reports import FitReport, IterationReport, MatchReport
 from asynccfr.runs import Checkpoint, RunFolder
 from asynccfr.runs.identity import difference
@@ -29,6 +31,17 @@ class Totals(Struct, frozen=True):
 
 
 NOTHING = Totals()
+
+
+class Judgement(NamedTuple):
+    """The agent after an iteration, what was fitted for it, and its matches."""
+
+    agent: Agent | MixtureAgent | None
+    fits: tuple[FitReport, ...]
+    evaluation: tuple[MatchReport, ...]
+
+
+NOT_JUDGED = Judgement(None, (), ())
 
 
 async def train(
@@ -102,12 +115,14 @@ class Training:
         """One iteration of every player, and an evaluation where one is due."""
         started = time.perf_counter()
         done = await self.solver.iterate(iteration, self.progress)
-        fits = done.fits
-        evaluation: tuple[MatchReport, ...] = ()
         nodes_total = self.totals.nodes + done.nodes
+        judged = NOT_JUDGED
         if self.due(iteration, self.config.evaluation.every):
-            agent_fits, evaluation = await self.judge(iteration, nodes_total)
-            fits += agent_fits
+            judged = await self.judge(iteration, nodes_total)
+        fits = done.fits + judged.fits
+        exact_every = self.config.evaluation.nash_conv_every
+        exact = exact_every > 0 and self.due(iteration, exact_every)
+        nash_convs = self.nash_convs(judged.agent) if exact else {}
         self.totals = Totals(nodes_total, self.totals.seconds + time.perf_counter() - started)
         return IterationReport(
             iteration=iteration,
@@ -121,29 +136,36 @@ class Training:
             fits=fits,
             memory=dict(done.memory),
             sample_digest=done.digest,
-            evaluation=evaluation,
+            evaluation=judged.evaluation,
+            nash_conv=nash_convs,
         )
 
-    async def judge(
-        self, iteration: int, nodes: int
-    ) -> tuple[tuple[FitReport, ...], tuple[MatchReport, ...]]:
+    async def judge(self, iteration: int, nodes: int) -> Judgement:
         """Make the agent, save it, and play its matches."""
         agent, fits = await self.solver.make_agent(iteration, nodes, self.progress)
         if self.folder is not None:
             self.folder.save_agent(agent)
-        return fits, await self.evaluate(agent)
+        return Judgement(agent, fits, await self.evaluate(agent))
+
+    def nash_convs(self, agent: Agent | MixtureAgent | None) -> dict[str, float]:
+        """NashConv of what the solver has now, and of its agent if that is a network just made."""
+        policies = dict(self.solver.policies())
+        if isinstance(agent, Agent):
+            policies["average network"] = agent.policy
+        game = self.solver.game
+        return {name: nash_conv(game, policy).nash_conv for name, policy in policies.items()}
 
     def due(self, iteration: int, every: int) -> bool:
         """Whether something done every so many iterations, and at the end, is due."""
         last = iteration == self.config.solver.iterations
         return last or (every > 0 and iteration % every == 0)
 
-    async def evaluate(self, agent: Agent) -> tuple[MatchReport, ...]:
+    async def evaluate(self, agent: Agent | MixtureAgent) -> tuple[MatchReport, ...]:
         """The agent's matches against each opponent, over the same deals every time."""
         plan = MatchPlan(deals=self.config.evaluation.deals, seed=self.config.seed)
         reports = []
         async with (
-            NetworkPlayer(agent, "agent") as player,
+            player_of(agent, "agent") as player,
             seated(self.opponents, agent.game) as others,
         ):
             for opponent in others:

@@ -4,10 +4,16 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from asynccfr.cfr.baseline import BaselineWalk
 from asynccfr.cfr.regret_matching import Rule
-from asynccfr.cfr.traversal import Scheme, external_sampling, outcome_sampling
+from asynccfr.cfr.traversal import (
+    Scheme,
+    external_sampling,
+    outcome_sampling,
+    outcome_sampling_with_baseline,
+)
 from asynccfr.cfr.walk import Walk
-from asynccfr.config import ExternalSampling, OutcomeSampling
+from asynccfr.config import ExternalSampling, LearnedBaseline, OutcomeSampling
 from asynccfr.games import Game
 from asynccfr.seeding import TRAVERSAL, stream
 
@@ -29,8 +35,13 @@ class TraversalPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def scheme(self) -> Scheme:
-        outcome = isinstance(self.sampling, OutcomeSampling)
-        return outcome_sampling if outcome else external_sampling
+        if isinstance(self.sampling, ExternalSampling):
+            return external_sampling
+        return outcome_sampling_with_baseline if self.has_baseline else outcome_sampling
+
+    @property
+    def has_baseline(self) -> bool:
+        return isinstance(getattr(self.sampling, "baseline", None), LearnedBaseline)
 
     def walks(self, game: Game, numbers: Iterable[int], finished: list[Walk]) -> Iterator[Walk]:
         """The walks of the traversals of those numbers.
@@ -44,6 +55,7 @@ class TraversalPlan(Struct, frozen=True, kw_only=True):
             reuse = finished.pop() if finished else None
             if isinstance(self.sampling, OutcomeSampling):
                 epsilon, max_weight = self.sampling.epsilon, self.sampling.max_weight
-                yield Walk(state, self.traverser, rng, rule, epsilon, max_weight, reuse)
+                kind = BaselineWalk if self.has_baseline else Walk
+                yield kind(state, self.traverser, rng, rule, epsilon, max_weight, reuse)
             else:
                 yield Walk(state, self.traverser, rng, rule, reuse=reuse)

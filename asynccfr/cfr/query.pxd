@@ -11,6 +11,7 @@ cdef class Query:
     cdef float* outputs
 
     cdef int look(self) except -1
+    cdef void take(self, const float* outputs) noexcept
     cdef int write_row(self, float* row) except -1
 
 

@@ -35,6 +35,12 @@ cdef class Query:
         self.num_legal = self.state.write_legal(self.legal)
         return 0
 
+    cdef void take(self, const float* outputs) noexcept:
+        """Take the network's outputs [num_actions] at the legal actions."""
+        cdef int i
+        for i in range(self.num_legal):
+            self.outputs[i] = outputs[self.legal[i]]
+
     cdef int write_row(self, float* row) except -1:
         """Write the information state of the player to move; return 0."""
         return self.state.write_tensor(self.player, row)
@@ -93,13 +99,9 @@ def encode(list queries, float[:, ::1] rows):
 def deliver(list queries, const float[:, ::1] outputs):
     """Give each query its row of network outputs, float32 [>= n, num_actions]."""
     cdef Py_ssize_t i, n = len(queries)
-    cdef Query query
-    cdef int a
     check_shape(queries, outputs.shape[0], outputs.shape[1], tensor=False)
     for i in range(n):
-        query = <Query?>queries[i]
-        for a in range(query.num_legal):
-            query.outputs[a] = outputs[i, query.legal[a]]
+        (<Query?>queries[i]).take(&outputs[i, 0])
 
 
 cdef check_shape(list queries, Py_ssize_t rows, Py_ssize_t width, bint tensor):

@@ -1,4 +1,4 @@
-from libc.stdint cimport int16_t, uint8_t
+from libc.stdint cimport int16_t, uint8_t, uint64_t
 
 from asynccfr.games.contract cimport Game
 
@@ -16,5 +16,10 @@ cdef class SampleBuffer:
     cdef float* weights
 
     cdef int write_features(self, const float* row) except -1
+    cdef void read_features(self, Py_ssize_t index, float* row) noexcept
     cdef Py_ssize_t append(self, const int* legal, int num_legal, float weight) except -1
     cdef int reserve(self, Py_ssize_t size) except -1
+
+
+cdef void* grown(void* block, Py_ssize_t size) except NULL
+cdef uint64_t fold(uint64_t value, const void* data, Py_ssize_t size) noexcept nogil

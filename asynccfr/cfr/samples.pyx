@@ -23,15 +23,21 @@ cdef void* grown(void* block, Py_ssize_t size) except NULL:
 
 
 cdef class SampleBuffer:
-    """Columns of samples of one game, written by traversals and emptied into a reservoir."""
+    """Columns of samples of one game, written by traversals and emptied into a reservoir.
 
-    def __cinit__(self, Game game not None):
+    `histories` are samples of a single action each, with the information states of all players.
+    """
+
+    def __cinit__(self, Game game not None, bint histories=False):
         if game.num_actions > MOST_ACTIONS:
             raise GameError(
                 f"{game}: {game.num_actions} actions, expected at most {MOST_ACTIONS} for training"
             )
         self.tensor_size = game.information_state_tensor_size
         self.max_legal = game.max_legal_actions
+        if histories:
+            self.tensor_size *= game.num_players
+            self.max_legal = 1
         self.quanta = 1.0 / game.tensor_quantum if game.tensor_quantum > 0 else 0.0
         self.feature_bytes = self.tensor_size * (1 if self.quanta > 0 else sizeof(float))
 
@@ -59,6 +65,16 @@ cdef class SampleBuffer:
         else:
             memcpy(features, row, self.feature_bytes)
         return 0
+
+    cdef void read_features(self, Py_ssize_t index, float* row) noexcept:
+        """Write the features of a sample as the floats they were."""
+        cdef const uint8_t* features = self.features + index * self.feature_bytes
+        cdef int i
+        if self.quanta > 0:
+            for i in range(self.tensor_size):
+                row[i] = features[i] / self.quanta
+        else:
+            memcpy(row, features, self.feature_bytes)
 
     cdef int reserve(self, Py_ssize_t size) except -1:
         if size <= self.capacity:

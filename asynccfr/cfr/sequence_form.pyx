@@ -239,6 +239,12 @@ class SequenceForm:
         """Minima [I] of a vector [S] over the actions of each information state."""
         return np.minimum.reduceat(vector, self.first[:-1]) if len(self.keys) else np.empty(0)
 
+    def normalise(self, weights):
+        """Weights [S] of actions as probabilities [S], uniform where all weights are zero."""
+        totals = self.total(weights)[self.owner]
+        uniform = 1.0 / self.total(np.ones(self.num_sequences))[self.owner]
+        return np.divide(weights, totals, out=uniform, where=totals > 0.0)
+
     def plan(self, strategy):
         """The realisation plans of both players, [S + 2].
 

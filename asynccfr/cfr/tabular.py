@@ -52,8 +52,7 @@ class TabularCFR:
         self.weighting = weighting
         self.iteration = 0
         self.regrets = np.zeros(tree.num_sequences)
-        self._uniform = 1.0 / tree.total(np.ones(tree.num_sequences))[tree.owner]
-        self.strategy = self._uniform
+        self.strategy = tree.normalise(self.regrets)
         self._plan_sum = np.zeros(tree.num_sequences + 2)
 
     def run(self, iterations: int) -> None:
@@ -63,7 +62,7 @@ class TabularCFR:
             for player in (0, 1):
                 plan = self.tree.plan(self.strategy)
                 self.regrets += self.tree.regrets(player, plan, self.strategy)
-                self.strategy = self._normalise(np.maximum(self.regrets, 0.0))
+                self.strategy = self.tree.normalise(np.maximum(self.regrets, 0.0))
             self.regrets *= np.where(
                 self.regrets > 0.0,
                 discount(self.iteration, self.weighting.alpha),
@@ -75,7 +74,7 @@ class TabularCFR:
 
     def average_strategy(self) -> npt.NDArray[np.float64]:
         """The strategy [S] that converges to an equilibrium: the average realisation plan."""
-        return self._normalise(self._plan_sum[: self.tree.num_sequences])
+        return self.tree.normalise(self._plan_sum[: self.tree.num_sequences])
 
     def average_policy(self) -> TabularPolicy:
         """`average_strategy` as a policy."""
@@ -84,11 +83,6 @@ class TabularCFR:
     def current_policy(self) -> TabularPolicy:
         """The strategy of the next iteration as a policy."""
         return self.tree.tabular_policy(self.strategy)
-
-    def _normalise(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Weights [S] as probabilities, uniform where all weights are zero."""
-        totals = self.tree.total(weights)[self.tree.owner]
-        return np.divide(weights, totals, out=self._uniform.copy(), where=totals > 0.0)
 
 
 def discount(iteration: int, exponent: float) -> float:

@@ -1,4 +1,4 @@
-"""The two sampling schemes, each one coroutine whose only suspension point is the policy call.
+"""The sampling schemes, each one coroutine whose only suspension point is the policy call.
 
 Who drives the coroutine decides what that call costs: see `asynccfr.inference.drivers`.
 """
@@ -18,6 +18,14 @@ async def outcome_sampling(walk: Walk, evaluate: Evaluate) -> None:
     """Sample one action everywhere (Lanctot et al. 2009); a loop, for games of any depth."""
     while walk.advance():
         await evaluate(walk)
+    walk.back_up()
+
+
+async def outcome_sampling_with_baseline(walk: Walk, evaluate: Evaluate) -> None:
+    """Outcome sampling of a `BaselineWalk`, that in the end asks what its histories were worth."""
+    while walk.advance():
+        await evaluate(walk)
+    await evaluate(walk)
     walk.back_up()
 
 

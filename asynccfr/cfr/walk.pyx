@@ -22,13 +22,6 @@ from asynccfr.seeding cimport Rng
 from asynccfr.errors import GameError
 
 
-cdef struct Step:
-    # A decision of the traverser in outcome sampling; the sample's values hold the policy until the end.
-    Py_ssize_t sample
-    int chosen
-    double probability
-
-
 cdef class Walk(Query):
     """A walk from `state` in which `traverser` gathers regrets.
 
@@ -41,21 +34,6 @@ cdef class Walk(Query):
         max_weight: cap on the weight 1 / q of a sample.
         reuse: a walk of the same game whose samples have been taken, to inherit its memory.
     """
-
-    cdef readonly int traverser
-    cdef readonly Py_ssize_t nodes
-    cdef readonly SampleBuffer advantages
-    cdef readonly SampleBuffer strategies
-    cdef Rng rng
-    cdef Rule rule
-    cdef double epsilon
-    cdef double max_weight
-    cdef double sampling_reach
-    cdef bint answered
-    cdef Py_ssize_t opened
-    cdef Step* steps
-    cdef Py_ssize_t num_steps
-    cdef Py_ssize_t step_capacity
 
     def __cinit__(self, State state not None, *args, **kwargs):
         self.sampling_reach = 1.0
@@ -148,19 +126,20 @@ cdef class Walk(Query):
             if own:
                 policy[i] = self.epsilon / n + (1.0 - self.epsilon) * policy[i]
         i = sample_index(policy, n, self.rng)
+        self.remember(Step(own, sample, i, policy[i]))
         if own:
-            self.remember(sample, i, policy[i])
             self.sampling_reach *= policy[i]
         self.state.advance(self.legal[i])
         return 0
 
-    cdef int remember(self, Py_ssize_t sample, int chosen, double probability) except -1:
+    cdef int remember(self, Step step) except -1:
+        """Keep a decision, before its action is played; return 0."""
         if self.num_steps == self.step_capacity:
             self.step_capacity = 2 * self.step_capacity + 16
             self.steps = <Step*>realloc(self.steps, self.step_capacity * sizeof(Step))
             if self.steps is NULL:
                 raise MemoryError
-        self.steps[self.num_steps] = Step(sample, chosen, probability)
+        self.steps[self.num_steps] = step
         self.num_steps += 1
         return 0
 
@@ -179,6 +158,8 @@ cdef class Walk(Query):
         cdef int i, k = self.advantages.max_legal
         for t in range(self.num_steps - 1, -1, -1):
             step = self.steps[t]
+            if not step.own:
+                continue
             values = self.advantages.values + step.sample * k
             below = value / step.probability
             value = values[step.chosen] * below

@@ -130,7 +130,7 @@ def make_display(console: Console, done: int, iterations: int) -> LiveDisplay | 
 
 
 def iteration_line(report: IterationReport, seconds_left: float) -> str:
-    """An iteration in one line, and one more for each match of its evaluation."""
+    """An iteration in one line, and one more for each evaluation."""
     losses: dict[str, str] = {}
     for fit in report.fits:
         losses[fit.network] = f"{losses.get(fit.network, fit.network)} {fit.loss_last:.4g}"
@@ -143,7 +143,11 @@ def iteration_line(report: IterationReport, seconds_left: float) -> str:
         f"{seconds:.1f} s",
         f"{duration(seconds_left)} left",
     ]
-    return "\n".join(["  ".join(parts), *(f"  {match_line(match)}" for match in report.evaluation)])
+    lines = ["  ".join(parts)]
+    if report.nash_conv:
+        exact = (f"{name} {value:.4f}" for name, value in report.nash_conv.items())
+        lines.append(f"  NashConv: {', '.join(exact)}")
+    return "\n".join(lines + [f"  {match_line(match)}" for match in report.evaluation])
 
 
 def match_line(match: MatchReport) -> str:

@@ -38,22 +38,19 @@ async def traverse(
             batch_window_us=driver.batch_window_us,
             inline=evaluator.device.type == "cpu",
         )
-        await traverse_batched(driver.concurrency, scheme, walks, batcher, collect)
+        known = evaluator.answer if evaluator.caches else None
+        await traverse_batched(driver.concurrency, scheme, walks, batcher, collect, known)
 
 
 class Answered:
-    """A policy call that is answered before it returns, so awaiting it never suspends."""
-
-    def __init__(self, evaluator: "Evaluator") -> None:
-        self.evaluator = evaluator
-
-    def __call__(self, walk: Walk) -> "Answered":
-        self.evaluator([walk])
-        return self
+    """What a policy call returns that is answered already: awaiting it never suspends."""
 
     def __await__(self) -> Generator[None, None, None]:
         return
         yield
+
+
+ANSWERED = Answered()
 
 
 def run_blocking(coroutine: Coroutine[Any, Any, object]) -> None:
@@ -71,7 +68,10 @@ def run_blocking(coroutine: Coroutine[Any, Any, object]) -> None:
 async def traverse_blocking(
     scheme: Scheme, walks: Iterable[Walk], evaluator: "Evaluator", collect: Collect
 ) -> None:
-    evaluate = Answered(evaluator)
+    def evaluate(walk: Walk) -> Answered:
+        evaluator([walk])
+        return ANSWERED
+
     for walk in walks:
         run_blocking(scheme(walk, evaluate))
         collect(walk)
@@ -84,8 +84,12 @@ async def traverse_batched(
     walks: Iterable[Walk],
     batcher: Batcher[Query, Query],
     collect: Collect,
+    known: Callable[[Walk], bool] | None = None,
 ) -> None:
-    """Run `concurrency` walks at once, their decisions answered in place by the batcher."""
+    """Run `concurrency` walks at once, their decisions answered in place by the batcher.
+
+    `known` may answer a decision at once, and tells whether it did.
+    """
     numbered = enumerate(walks)
     finished: dict[int, Walk] = {}
     collected = 0
@@ -97,13 +101,17 @@ async def traverse_batched(
             collect(finished.pop(collected))
             collected += 1
 
-    def evaluate(walk: Walk) -> Call[Query]:
+    def evaluate(walk: Walk) -> Call[Query] | Answered:
+        if known is not None and known(walk):
+            return ANSWERED
         return batcher.submit(walk, walk.player)
 
     async def worker() -> None:
         for index, walk in numbered:
             await scheme(walk, evaluate)
             finish(index, walk)
+            if known is not None:  # perhaps nothing had to wait; let others have their turn
+                await asyncio.sleep(0)
 
     try:
         async with batcher, asyncio.TaskGroup() as group:

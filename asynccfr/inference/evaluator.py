@@ -6,11 +6,13 @@ sizes, because oneDNN and CUDA pay for every shape they have not met.
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Required, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from asynccfr.cfr.policy_cache import PolicyCache
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.games import Game
 
@@ -23,6 +25,15 @@ Indices = npt.NDArray[np.intp]
 DETERMINISTIC_ROWS = 64
 
 
+class EvaluatorOptions(TypedDict, total=False):
+    """The keyword arguments of `Evaluator`."""
+
+    device: Required[torch.device]
+    max_batch: Required[int]
+    deterministic: bool
+    caches: Sequence[PolicyCache]
+
+
 class Evaluator:
     """Answers batches of queries, each batch with the network of its player.
 
@@ -33,11 +44,13 @@ class Evaluator:
         max_batch: the most queries of a call.
         deterministic: run every forward at one fixed shape, so that outputs do not depend
             on how many rows share it.
+        caches: what each network has answered already, for as long as they pay; none by default.
 
     Attributes:
         batch_sizes: the rows of each forward so far.
         group_counts: how many forwards each collected batch took, where batches mix players.
         forward_seconds: the sum of their times, copies to and from the device included.
+        answered: queries that needed no row of their own.
     """
 
     def __init__(
@@ -48,8 +61,10 @@ class Evaluator:
         device: torch.device,
         max_batch: int,
         deterministic: bool = False,
+        caches: Sequence[PolicyCache] = (),
     ) -> None:
         self.networks = networks
+        self.caches = dict(enumerate(caches))
         self.device = device
         self.chunk = DETERMINISTIC_ROWS if deterministic else padded(max_batch)
         self.deterministic = deterministic
@@ -58,19 +73,45 @@ class Evaluator:
         )
         self.rows = rows
         self.row_view = rows.numpy()
+        self.scratch = np.empty(game.information_state_tensor_size, np.float32)
         self.batch_sizes: list[int] = []
         self.group_counts: list[int] = []
         self.forward_seconds = 0.0
+        self.answered = 0
 
     def __call__(self, queries: list[Query]) -> list[Query]:
         """Answer queries of one player in place; returns them."""
         player = queries[0].player
         for first in range(0, len(queries), self.chunk):
             part = queries[first : first + self.chunk] if len(queries) > self.chunk else queries
-            encode(part, self.row_view)
-            deliver(part, self.outputs(player, len(part)))
-        self.batch_sizes.append(len(queries))
+            self.answer_part(part, player)
         return queries
+
+    def answer_part(self, queries: list[Query], player: int) -> None:
+        """Answer at most `chunk` queries of one player."""
+        cache = self.caches.get(player)
+        if cache is None:
+            encode(queries, self.row_view)
+            count = len(queries)
+        else:
+            count = cache.encode(queries, self.row_view)
+            self.answered += len(queries) - count
+        if count:
+            outputs = self.outputs(player, count)
+            self.batch_sizes.append(count)
+            (deliver if cache is None else cache.deliver)(queries, outputs)
+
+    def answer(self, query: Query) -> bool:
+        """Answer a query at once if a cache knows it; return whether it did."""
+        cache = self.caches.get(query.player)
+        if cache is None:
+            return False
+        if not cache.pays:
+            del self.caches[query.player]
+            return False
+        known = cache.answer(query, self.scratch)
+        self.answered += known
+        return known
 
     def answer_rows(self, player: int, rows: Floats, outputs: Floats, which: Indices) -> None:
         """Answer decisions of one player that are encoded already.
@@ -86,12 +127,13 @@ class Evaluator:
     def outputs(self, player: int, size: int) -> Floats:
         """The player's network on the first `size` rows of the buffer, and padding below."""
         started = time.perf_counter()
-        outputs = self.forward(self.networks[player], size)
+        outputs = self.forward(self.networks[player], self.rows, size)
         self.forward_seconds += time.perf_counter() - started
         return outputs.numpy()
 
-    def forward(self, network: Forward, size: int) -> torch.Tensor:
-        rows = self.rows[: self.chunk if self.deterministic else padded(size)]
+    def forward(self, network: Forward, rows: torch.Tensor, size: int) -> torch.Tensor:
+        """The network's outputs for the first `size` rows, and padding below, on the CPU."""
+        rows = rows[: self.chunk if self.deterministic else padded(size)]
         with torch.inference_mode():
             return network(rows.to(self.device, non_blocking=True)).cpu()
 

@@ -76,12 +76,12 @@ def game_of_agents(specs: Sequence[str]) -> Game | None:
 
 def load_agent(spec: str, game: Game) -> Player:
     from asynccfr.agents import Agent
-    from asynccfr.players.network import NetworkPlayer
+    from asynccfr.players.mixture import player_of
 
     agent = Agent.load(agent_file(spec))
     if str(agent.game) != str(game):
         raise PlayerError(f"{spec}: an agent of {agent.game}; it cannot play {game}")
-    return NetworkPlayer(agent, spec)
+    return player_of(agent, spec)
 
 
 @asynccontextmanager

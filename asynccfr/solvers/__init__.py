@@ -10,4 +10,5 @@ __all__ = ["Iteration", "Progress", "Solver", "make_solver"]
 
 def make_solver(config: TrainConfig, game: Game) -> Solver:
     """The solver that `config.solver` asks for, before its first iteration."""
-    return DeepCFRSolver(config.solver, config.inference, game, config.seed)
+    exact = config.evaluation.nash_conv_every > 0
+    return DeepCFRSolver(config.solver, config.inference, game, config.seed, keep_history=exact)

@@ -2,7 +2,8 @@
 
 Each iteration, for every player in turn, samples traversals against the current advantage networks,
 adds them to that player's reservoir, and fits a new advantage network to everything the reservoir
-holds. The networks regret-match the current profile; the agent is the average-strategy network.
+holds. The networks regret-match the current profile; the agent is the average-strategy network, or
+(Single Deep CFR) the mixture of every iteration's advantage networks.
 """
 
 import copy
@@ -14,18 +15,25 @@ import numpy as np
 import torch
 from msgspec.structs import replace
 
-from asynccfr.agents import Agent, AgentCard
-from asynccfr.cfr.plan import TraversalPlan
+from asynccfr.agents import Agent, AgentCard, MixtureAgent
+from asynccfr.cfr.plan import RULES, TraversalPlan
+from asynccfr.cfr.policy import Policy
+from asynccfr.cfr.policy_cache import PolicyCache
 from asynccfr.cfr.samples import SampleBuffer
+from asynccfr.cfr.sequence_form import sequence_form
 from asynccfr.cfr.walk import Walk
-from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, ServerDriver
+from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, LearnedBaseline, ServerDriver
+from asynccfr.errors import ConfigError
 from asynccfr.fitting import fit_advantage, fit_average_strategy
 from asynccfr.games import Game
+from asynccfr.inference.baseline import BaselineEvaluator
 from asynccfr.inference.devices import resolve_device
 from asynccfr.inference.drivers import traverse
-from asynccfr.inference.evaluator import Evaluator
+from asynccfr.inference.evaluator import Evaluator, EvaluatorOptions
 from asynccfr.inference.server import FinishedWalk, TraversalProcesses
+from asynccfr.network_history import NetworkHistory, from_row, to_row
 from asynccfr.networks import MLP, InferenceCopy, build_network
+from asynccfr.profiles import AverageProfile, NetworkProfile
 from asynccfr.reports import FitReport, InferenceReport
 from asynccfr.reservoir import Reservoir, Samples
 from asynccfr.seeding import RESERVOIR, TRAINING, Rng, stream
@@ -35,7 +43,7 @@ from asynccfr.solvers.protocol import Columns, Iteration, Progress
 
 # Purposes that keep apart the random streams of one iteration and player.
 WEIGHTS, MINIBATCHES = 0, 1
-REGRETS, POLICIES = 0, 1
+REGRETS, POLICIES, HISTORIES = 0, 1, 2
 
 FLUSH_SAMPLES = 4096
 
@@ -50,6 +58,7 @@ class Traversals(NamedTuple):
     seconds: float
     batch_sizes: list[int]
     group_counts: list[int]
+    answered: int
     forward_seconds: float
     reservoir_seconds: float
     digest: int
@@ -61,23 +70,60 @@ class DeepCFRSolver:
     Attributes:
         advantage_networks: one a player; they output 0 until first fitted, so play is uniform.
         advantage_memory: one reservoir a player, of sampled regrets.
-        strategy_memory: everybody's policies, for the average strategy.
-        strategy_network: the latest fit of the average strategy, None before the first.
+        strategy_memory: everybody's policies, for the average strategy; None for a mixture.
+        history: the advantage networks of every iteration, where they are kept.
+        baseline: values histories in outcome sampling, where that is wanted; at first all at 0.
+        history_memory: what this iteration has shown of them.
+        caches: what each advantage network has answered in its life; empty if that is not wanted.
     """
 
-    def __init__(self, config: DeepCFR, inference: Inference, game: Game, seed: int) -> None:
+    def __init__(
+        self,
+        config: DeepCFR,
+        inference: Inference,
+        game: Game,
+        seed: int,
+        keep_history: bool = False,
+    ) -> None:
         self.config = config
         self.inference = inference
         self.game = game
         self.seed = seed
+        self.rule = RULES[config.all_negative]
         self.device = resolve_device(inference.device)
         self.dtype: torch.dtype = getattr(torch, inference.dtype)
         players = range(game.num_players)
         self.advantage_networks = [self.fresh_network(0, player) for player in players]
         self.advantage_memory = [Reservoir.for_game(game, config.advantage.memory) for _ in players]
-        self.strategy_memory = Reservoir.for_game(game, config.average_strategy.memory)
-        self.strategy_network: MLP | None = None
+        self.strategy_memory: Reservoir | None = None
         self.started_processes: TraversalProcesses | None = None
+        self.history: NetworkHistory | None = None
+        self.average: AverageProfile | None = None
+        if keep_history or config.average == "sd_cfr":
+            self.history = NetworkHistory(len(to_row(self.advantage_networks)))
+        if config.average == "network":
+            self.strategy_memory = Reservoir.for_game(game, config.average_strategy.memory)
+        baseline = getattr(config.sampling, "baseline", None)
+        self.learned = baseline if isinstance(baseline, LearnedBaseline) else None
+        if self.learned and isinstance(inference.driver, ServerDriver):
+            raise ConfigError(
+                "solver.sampling.baseline: learned, with inference.driver: server, whose processes "
+                "cannot ask it; use the async driver, or no baseline"
+            )
+        self.baseline = self.fresh_baseline()
+        self.history_memory: Reservoir | None = None
+        self.caches = [self.fresh_cache() for _ in players] if inference.cache else []
+
+    def fresh_baseline(self) -> MLP | None:
+        if self.learned is None:
+            return None
+        rng = stream(self.seed, (TRAINING, 0, self.game.num_players + 1, WEIGHTS))
+        size = self.game.num_players * self.game.information_state_tensor_size
+        network = build_network(self.learned.network, size, self.game.num_actions, rng)
+        return network.to(self.device)
+
+    def fresh_cache(self) -> PolicyCache:
+        return PolicyCache(self.game, self.inference.cache)
 
     def fresh_network(self, iteration: int, which: int) -> MLP:
         """A network with random weights of its own; `which` is a player, or num_players."""
@@ -88,31 +134,30 @@ class DeepCFRSolver:
     async def iterate(self, iteration: int, progress: Progress) -> Iteration:
         """Traverse and fit for every player in turn."""
         traversals, fits = [], []
+        if self.learned:
+            self.history_memory = Reservoir.for_histories(self.game, self.learned.fit.memory)
         for player in range(self.game.num_players):
             traversals.append(await self.traverse(iteration, player, progress))
             fits.append(await self.fit_advantage(iteration, player, progress))
+        if self.learned:
+            fits.append(await self.fit_baseline(self.learned.fit, iteration, progress))
+        if self.history is not None:
+            self.history.append(to_row(self.advantage_networks))
         memory = {f"advantage {p}": len(m) for p, m in enumerate(self.advantage_memory)}
+        if self.strategy_memory is not None:
+            memory["average strategy"] = len(self.strategy_memory)
         return Iteration(
             nodes=sum(part.nodes for part in traversals),
             traversal_seconds=sum(part.seconds for part in traversals),
             inference=inference_report(traversals),
             fits=tuple(fits),
-            memory=memory | {"average strategy": len(self.strategy_memory)},
+            memory=memory,
             digest="".join(f"{part.digest:016x}" for part in traversals),
         )
 
     async def traverse(self, iteration: int, traverser: int, progress: Progress) -> Traversals:
         """Sample this iteration's traversals of one player into the reservoirs."""
-        evaluator = Evaluator(
-            [
-                InferenceCopy(network, dtype=self.dtype, device=self.device)
-                for network in self.advantage_networks
-            ],
-            self.game,
-            device=self.device,
-            max_batch=getattr(self.inference.driver, "max_batch", 1),
-            deterministic=self.inference.deterministic,
-        )
+        evaluator = self.make_evaluator()
         collector = Collector(self, iteration, traverser, progress)
         driver = self.inference.driver
         if isinstance(driver, AsyncDriver) and driver.concurrency > self.config.traversals:
@@ -137,10 +182,28 @@ class DeepCFRSolver:
             seconds=time.perf_counter() - started,
             batch_sizes=evaluator.batch_sizes,
             group_counts=evaluator.group_counts,
+            answered=evaluator.answered,
             forward_seconds=evaluator.forward_seconds,
             reservoir_seconds=collector.seconds,
             digest=collector.digest,
         )
+
+    def make_evaluator(self) -> Evaluator:
+        """What answers the decisions of one player's traversals."""
+        networks = [self.inference_copy(network) for network in self.advantage_networks]
+        options: EvaluatorOptions = {
+            "device": self.device,
+            "max_batch": getattr(self.inference.driver, "max_batch", 1),
+            "deterministic": self.inference.deterministic,
+            "caches": self.caches,
+        }
+        if self.baseline is None:
+            return Evaluator(networks, self.game, **options)
+        baseline = self.inference_copy(self.baseline)
+        return BaselineEvaluator(networks, baseline, self.game, **options)
+
+    def inference_copy(self, network: MLP) -> InferenceCopy:
+        return InferenceCopy(network, dtype=self.dtype, device=self.device)
 
     def processes(self, driver: ServerDriver) -> TraversalProcesses:
         """The traversal processes, which live as long as the solver."""
@@ -164,12 +227,27 @@ class DeepCFRSolver:
             progress,
         )
         self.advantage_networks[player] = network
+        if self.caches:
+            self.caches[player] = self.fresh_cache()
         return replace(report, player=player)
 
-    async def fit_average_strategy(self, iteration: int, progress: Progress) -> FitReport:
+    async def fit_baseline(self, config: Fit, iteration: int, progress: Progress) -> FitReport:
+        """Go on fitting the baseline, to histories of this iteration, whose profile it values."""
+        network, memory = copy.deepcopy(self.baseline), self.history_memory
+        rng = stream(self.seed, (TRAINING, iteration, self.game.num_players + 1, MINIBATCHES))
+        assert network is not None
+        assert memory is not None
+        report = await self.fit(fit_advantage, network, memory, config, rng, "baseline", progress)
+        self.baseline = network
+        return report
+
+    async def fit_average_strategy(
+        self, iteration: int, progress: Progress
+    ) -> tuple[MLP, FitReport]:
         """Fit a fresh average-strategy network to all policies so far."""
         which = self.game.num_players
         network = self.fresh_network(iteration, which)
+        assert self.strategy_memory is not None
         report = await self.fit(
             fit_average_strategy,
             network,
@@ -179,8 +257,7 @@ class DeepCFRSolver:
             "average-strategy network",
             progress,
         )
-        self.strategy_network = network
-        return report
+        return network, report
 
     async def fit(
         self,
@@ -209,24 +286,40 @@ class DeepCFRSolver:
 
     async def make_agent(
         self, iteration: int, nodes: int, progress: Progress
-    ) -> tuple[Agent, tuple[FitReport, ...]]:
-        """Fit the average strategy; it is the agent."""
-        fit = await self.fit_average_strategy(iteration, progress)
-        return self.agent(iteration, nodes), (fit,)
-
-    def agent(self, iterations: int, nodes: int) -> Agent:
-        """The average strategy as an agent; it must have been fitted."""
-        if self.strategy_network is None:
-            raise RuntimeError("agent: call fit_average_strategy first")
+    ) -> tuple[Agent | MixtureAgent, tuple[FitReport, ...]]:
+        """The average strategy: a network fitted to it, or the mixture of all iterations."""
         card = AgentCard(
             game=str(self.game),
             rule="softmax",
             network=self.config.network,
             seed=self.seed,
-            iterations=iterations,
+            iterations=iteration,
             nodes=nodes,
         )
-        return Agent(card, copy.deepcopy(self.strategy_network).cpu(), self.game)
+        if self.history is not None and self.config.average == "sd_cfr":
+            mixture = replace(card, rule=self.rule.name.lower(), mixture=True)
+            return MixtureAgent(mixture, self.history.rows, self.game), ()
+        network, fit = await self.fit_average_strategy(iteration, progress)
+        return Agent(card, network.cpu(), self.game), (fit,)
+
+    def policies(self) -> dict[str, Policy]:
+        """The current profile, and the mixture of all so far if their networks are kept."""
+        found: dict[str, Policy] = {
+            "current profile": NetworkProfile(self.advantage_networks, self.rule)
+        }
+        if self.history is not None:
+            found["SD-CFR average"] = self.mixture(self.history)
+        return found
+
+    def mixture(self, history: NetworkHistory) -> Policy:
+        """The exact average of all iterations; only new ones cost time."""
+        if self.average is None:
+            self.average = AverageProfile(sequence_form(self.game))
+        networks = copy.deepcopy(self.advantage_networks)
+        for iteration in range(self.average.count + 1, history.iterations + 1):
+            from_row(history.rows[iteration - 1], networks)
+            self.average.add(NetworkProfile(networks, self.rule), iteration)
+        return self.average.policy()
 
     def columns(self) -> Columns:
         return parts.to_columns(self.named_parts())
@@ -238,7 +331,22 @@ class DeepCFRSolver:
         """Everything that the next iteration depends on, by name."""
         networks = {f"advantage_network_{p}": n for p, n in enumerate(self.advantage_networks)}
         memory = {f"advantage_memory_{p}": m for p, m in enumerate(self.advantage_memory)}
-        return {**networks, **memory, "strategy_memory": self.strategy_memory}
+        others = {
+            "baseline": self.baseline,
+            "strategy_memory": self.strategy_memory,
+            "network_history": self.history,
+        }
+        wanted = {name: part for name, part in others.items() if part is not None}
+        return {**networks, **memory, **wanted}
+
+
+class Lane(NamedTuple):
+    """The way of one kind of samples: from the walks' attribute `name` to a reservoir."""
+
+    name: str
+    buffer: SampleBuffer
+    memory: Reservoir
+    rng: np.random.Generator
 
 
 class Collector:
@@ -255,32 +363,39 @@ class Collector:
         self.finished: list[Walk] = []
         self.digest = 0
         self.seconds = 0.0
-        self.buffers = (SampleBuffer(solver.game), SampleBuffer(solver.game))
-        self.targets = tuple(
-            (memory, generator(solver.seed, (RESERVOIR, iteration, traverser, purpose)))
-            for memory, purpose in (
-                (solver.advantage_memory[traverser], REGRETS),
-                (solver.strategy_memory, POLICIES),
+        memories = {
+            "advantages": (solver.advantage_memory[traverser], REGRETS),
+            "strategies": (solver.strategy_memory, POLICIES),
+            "histories": (solver.history_memory, HISTORIES),
+        }
+        self.lanes = [
+            Lane(
+                name,
+                SampleBuffer(solver.game, histories=name == "histories"),
+                memory,
+                generator(solver.seed, (RESERVOIR, iteration, traverser, purpose)),
             )
-        )
+            for name, (memory, purpose) in memories.items()
+            if memory is not None
+        ]
 
     def add(self, walk: Walk | FinishedWalk) -> None:
         """Take the samples of a finished walk."""
-        self.buffers[REGRETS].extend(walk.advantages)
-        self.buffers[POLICIES].extend(walk.strategies)
+        for lane in self.lanes:
+            lane.buffer.extend(getattr(walk, lane.name))
         self.nodes += walk.nodes
         self.done += 1
         if isinstance(walk, Walk):
             self.finished.append(walk)
         self.progress("traverse", self.done, self.total)
-        if max(map(len, self.buffers)) >= FLUSH_SAMPLES:
+        if max(len(lane.buffer) for lane in self.lanes) >= FLUSH_SAMPLES:
             self.flush()
 
     def flush(self) -> None:
         started = time.perf_counter()
-        for buffer, (memory, rng) in zip(self.buffers, self.targets, strict=True):
-            self.digest = buffer.digest(self.digest)
-            memory.extend(Samples(*buffer.take()), self.iteration, rng)
+        for lane in self.lanes:
+            self.digest = lane.buffer.digest(self.digest)
+            lane.memory.extend(Samples(*lane.buffer.take()), self.iteration, lane.rng)
         self.seconds += time.perf_counter() - started
 
 
@@ -301,4 +416,5 @@ def inference_report(parts: Sequence[Traversals]) -> InferenceReport:
         batch_max=int(sizes.max()),
         groups_mean=float(np.mean(groups)) if groups else 1.0,
         forward_seconds=sum(part.forward_seconds for part in parts),
+        answered=sum(part.answered for part in parts),
     )

@@ -1,21 +1,22 @@
-"""Networks and reservoirs as named arrays, and back."""
+"""Networks, their history and reservoirs as named arrays, and back."""
 
 from collections.abc import Mapping
 
 import torch
 
+from asynccfr.network_history import NetworkHistory
 from asynccfr.networks import MLP
 from asynccfr.reservoir import Reservoir
 from asynccfr.solvers.protocol import Columns
 
-Parts = Mapping[str, MLP | Reservoir]
+Parts = Mapping[str, MLP | Reservoir | NetworkHistory]
 
 
 def to_columns(parts: Parts) -> Columns:
     """The arrays of every part, each named after its part."""
     columns: Columns = {}
     for name, part in parts.items():
-        held = part.columns() if isinstance(part, Reservoir) else parameters(part)
+        held = parameters(part) if isinstance(part, MLP) else part.columns()
         columns.update({f"{name}.{key}": array for key, array in held.items()})
     return columns
 
@@ -25,10 +26,10 @@ def restore(parts: Parts, columns: Columns) -> None:
     for name, part in parts.items():
         start = f"{name}."
         held = {k.removeprefix(start): v for k, v in columns.items() if k.startswith(start)}
-        if isinstance(part, Reservoir):
-            part.restore(held)
-        else:
+        if isinstance(part, MLP):
             part.load_state_dict({key: torch.from_numpy(v) for key, v in held.items()})
+        else:
+            part.restore(held)
 
 
 def parameters(network: MLP) -> Columns:

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from asynccfr.agents import Agent
+from asynccfr.agents import Agent, MixtureAgent
+from asynccfr.cfr.policy import Policy
 from asynccfr.games import Game
 from asynccfr.reports import FitReport, InferenceReport
 
@@ -50,8 +51,11 @@ class Solver(Protocol):
 
     async def make_agent(
         self, iteration: int, nodes: int, progress: Progress
-    ) -> tuple[Agent, tuple[FitReport, ...]]:
+    ) -> tuple[Agent | MixtureAgent, tuple[FitReport, ...]]:
         """The agent after so many iterations and decisions, and what was fitted for it."""
+
+    def policies(self) -> Mapping[str, Policy]:
+        """What can be evaluated exactly beside the agent, by name."""
 
     def columns(self) -> Columns:
         """Everything that the next iteration depends on, as named arrays."""

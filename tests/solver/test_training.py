@@ -28,7 +28,7 @@ async def test_one_report_an_iteration():
     assert [report.evaluation == () for report in reports] == [True, True, False]
     assert reports[-1].nodes_total == sum(report.nodes for report in reports)
     for report in reports:
-        assert report.inference.rows == report.nodes > 0
+        assert report.inference.rows + report.inference.answered == report.nodes > 0
         assert report.inference.batch_max <= 512
     assert reports[-1].evaluation[0].b == "random"
 

@@ -1,0 +1,150 @@
+"""Outcome sampling with a learned baseline: the same regrets in expectation, with far less noise.
+
+A sampled return says how good the sampled action was this time. A baseline b(h, a) says what action
+a is worth at history h on average, so that only the difference from it has to be sampled
+(VR-MCCFR, Schmid et al. 2019; learned as in DREAM, Steinberger et al. 2020):
+
+    v(h, a) = b(h, a) + [a sampled] (v(h a) - b(h, a)) / q(a),    v(h) = sum_a p(a) v(h, a)
+
+with p the policy and q the sampling probabilities. Whatever b is, v is an unbiased estimate of the
+value of the history as long as b does not depend on this walk.
+
+A history is shown to the baseline as the information states of all players, that of the player to
+move first; it answers in utility to that player.
+"""
+
+from libc.stdint cimport int16_t
+from libc.stdlib cimport free, malloc
+
+from asynccfr.cfr.regret_matching cimport Rule
+from asynccfr.cfr.samples cimport SampleBuffer, grown
+from asynccfr.cfr.walk cimport Step, Walk
+from asynccfr.games.contract cimport State
+from asynccfr.seeding cimport Rng
+
+
+cdef class BaselineWalk(Walk):
+    """An outcome-sampling walk that remembers its histories, for a baseline to value them.
+
+    When the game is over, `write_histories` and `read_baselines` carry them to a network and back;
+    then `back_up` writes the regrets, and completes `histories`: samples of what the baseline should
+    have said of each sampled action.
+    """
+
+    cdef readonly SampleBuffer histories
+    cdef float* row
+    cdef float* baselines  # [steps, max_legal], of the legal actions
+
+    def __init__(
+        self,
+        State state,
+        int traverser,
+        Rng rng,
+        Rule rule,
+        double epsilon=0.0,
+        double max_weight=1.0,
+        BaselineWalk reuse=None,
+    ):
+        super().__init__(state, traverser, rng, rule, epsilon, max_weight, reuse)
+        if reuse is None:
+            self.histories = SampleBuffer(state.game, histories=True)
+        else:
+            self.histories = reuse.histories
+            self.histories.size = 0
+        self.row = <float*>malloc(self.histories.tensor_size * sizeof(float))
+        if self.row is NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.row)
+        free(self.baselines)
+
+    cdef int remember(self, Step step) except -1:
+        cdef int size = self.state.game.information_state_tensor_size
+        cdef int player, seat = 1
+        self.state.write_tensor(self.player, self.row)
+        for player in range(self.state.game.num_players):
+            if player != self.player:
+                self.state.write_tensor(player, self.row + seat * size)
+                seat += 1
+        self.histories.write_features(self.row)
+        self.histories.append(&self.legal[step.chosen], 1, 1.0)
+        return Walk.remember(self, step)
+
+    def advance(self):
+        cdef bint more = Walk.advance(self)
+        if not more:
+            self.player = self.state.game.num_players  # whom batches of finished walks belong to
+        return more
+
+    def write_histories(self, float[:, ::1] rows, Py_ssize_t first):
+        """Write every history into a row, from `first` on; return how many there are."""
+        cdef SampleBuffer histories = self.histories
+        cdef Py_ssize_t n = histories.size, i
+        if rows.shape[1] != histories.tensor_size or not 0 <= first <= rows.shape[0] - n:
+            raise ValueError(
+                f"rows: {rows.shape[0]}x{rows.shape[1]}, expected room for {n} rows of "
+                f"{histories.tensor_size} from {first} on"
+            )
+        for i in range(n):
+            histories.read_features(i, &rows[first + i, 0])
+        return n
+
+    def read_baselines(self, const float[:, ::1] outputs, Py_ssize_t first):
+        """Take the baseline's outputs [>= first + histories, num_actions] for `write_histories`."""
+        cdef Py_ssize_t n = self.histories.size, t
+        cdef int k = self.advantages.max_legal, i
+        cdef const int16_t* legal
+        if outputs.shape[1] != self.state.game.num_actions or outputs.shape[0] < first + n:
+            raise ValueError(
+                f"outputs: {outputs.shape[0]}x{outputs.shape[1]}, expected at least {first + n} "
+                f"rows of {self.state.game.num_actions}"
+            )
+        self.baselines = <float*>grown(self.baselines, (n * k + 1) * <Py_ssize_t>sizeof(float))
+        for t in range(n):
+            legal = self.actions_of(self.steps[t])
+            for i in range(k):
+                self.baselines[t * k + i] = outputs[first + t, legal[i]] if legal[i] >= 0 else 0.0
+
+    cdef const int16_t* actions_of(self, Step step):
+        """The legal actions of a decision, padded with -1."""
+        cdef SampleBuffer samples = self.advantages if step.own else self.strategies
+        return samples.actions + step.sample * samples.max_legal
+
+    def back_up(self):
+        """Turn the traverser's policies into sampled regrets, and complete `histories`.
+
+        What the baseline should have said of an action is what it says, on average over the policy,
+        of the decision that followed; after the last one, the return (expected SARSA).
+        """
+        cdef double value = self.state.utility(self.traverser)
+        cdef double follows = value, correction, sign, mean
+        cdef int k = self.advantages.max_legal, i
+        cdef Py_ssize_t t
+        cdef Step step
+        cdef SampleBuffer samples
+        cdef float* values
+        cdef const float* baselines
+        if self.num_steps and self.baselines is NULL:
+            raise RuntimeError("back_up: call read_baselines first")
+        for t in range(self.num_steps - 1, -1, -1):
+            step = self.steps[t]
+            samples = self.advantages if step.own else self.strategies
+            values = samples.values + step.sample * k
+            baselines = self.baselines + t * k
+            sign = 1.0 if step.own else -1.0
+            self.histories.values[t] = <float>(sign * follows)
+            mean = 0.0
+            for i in range(k):
+                mean += values[i] * sign * baselines[i]
+            correction = (value - sign * baselines[step.chosen]) / step.probability
+            value = mean + values[step.chosen] * correction
+            follows = mean
+            if step.own:
+                for i in range(k):
+                    if samples.actions[step.sample * k + i] < 0:
+                        break
+                    values[i] = <float>(
+                        baselines[i] + (correction if i == step.chosen else 0.0) - value
+                    )
+        self.num_steps = 0

@@ -1,0 +1,36 @@
+from asynccfr.cfr.query cimport Query
+from asynccfr.cfr.regret_matching cimport Rule
+from asynccfr.cfr.samples cimport SampleBuffer
+from asynccfr.seeding cimport Rng
+
+
+cdef struct Step:
+    # A sampled decision; the sample's values hold the policy, the traverser's until the end.
+    bint own
+    Py_ssize_t sample
+    int chosen
+    double probability
+
+
+cdef class Walk(Query):
+    cdef readonly int traverser
+    cdef readonly Py_ssize_t nodes
+    cdef readonly SampleBuffer advantages
+    cdef readonly SampleBuffer strategies
+    cdef Rng rng
+    cdef Rule rule
+    cdef double epsilon
+    cdef double max_weight
+    cdef double sampling_reach
+    cdef bint answered
+    cdef Py_ssize_t opened
+    cdef Step* steps
+    cdef Py_ssize_t num_steps
+    cdef Py_ssize_t step_capacity
+
+    cdef int begin(
+        self, int traverser, Rng rng, Rule rule, double epsilon, double max_weight
+    ) except -1
+    cdef SampleBuffer buffer(self)
+    cdef int choose(self) except -1
+    cdef int remember(self, Step step) except -1

@@ -1,0 +1,78 @@
+"""A mixture of networks as a player: one of them, drawn anew for every game, plays that game."""
+
+from types import TracebackType
+from typing import Self
+from weakref import WeakKeyDictionary
+
+import torch
+
+from asynccfr.agents import Agent, MixtureAgent
+from asynccfr.batcher import Batcher
+from asynccfr.cfr.query import Query
+from asynccfr.games import State
+from asynccfr.inference.evaluator import Evaluator
+from asynccfr.networks import InferenceCopy
+from asynccfr.players.network import NetworkPlayer
+from asynccfr.seeding import Rng
+
+
+class DrawnQuery(Query):
+    """A decision of the networks of one iteration."""
+
+    iteration: int
+
+
+class MixturePlayer:
+    """Plays a mixture; use it as an async context manager.
+
+    A game is known by its random generator, of which every game and seat has its own. Decisions of
+    one player and iteration share a forward.
+
+    Args:
+        agent: whose mixture to play.
+        name: what to call it in reports.
+        max_batch: the most decisions that share a forward.
+    """
+
+    def __init__(self, agent: MixtureAgent, name: str, *, max_batch: int = 512) -> None:
+        self.agent = agent
+        self.name = name
+        self.max_batch = max_batch
+        self.drawn: WeakKeyDictionary[Rng, int] = WeakKeyDictionary()
+        self.batcher: Batcher[DrawnQuery, DrawnQuery] = Batcher(
+            self.evaluate, max_batch=max_batch, inline=True
+        )
+
+    async def __aenter__(self) -> Self:
+        await self.batcher.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.batcher.__aexit__(kind, error, traceback)
+
+    async def act(self, state: State, rng: Rng) -> int:
+        if rng not in self.drawn:
+            self.drawn[rng] = self.agent.draw(rng)
+        query = DrawnQuery(state)
+        query.iteration = self.drawn[rng]
+        await self.batcher.submit(query, (query.iteration, query.player))
+        return query.sample(self.agent.rule, rng)
+
+    def evaluate(self, queries: list[DrawnQuery]) -> list[DrawnQuery]:
+        """Answer decisions of one player and iteration, in place; returns them."""
+        forwards = [InferenceCopy(each) for each in self.agent.networks(queries[0].iteration)]
+        device, game = torch.device("cpu"), self.agent.game
+        Evaluator(forwards, game, device=device, max_batch=len(queries))(list(queries))
+        return queries
+
+
+def player_of(agent: Agent | MixtureAgent, name: str) -> NetworkPlayer | MixturePlayer:
+    """Whoever plays that agent, under that name."""
+    if isinstance(agent, MixtureAgent):
+        return MixturePlayer(agent, name)
+    return NetworkPlayer(agent, name)
