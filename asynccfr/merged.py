@@ -36,11 +36,12 @@ class MergedSamples:
     def of(cls, reservoir: Reservoir, weights: npt.NDArray[np.float64]) -> Self | None:
         """The samples merged, if at least half of them are repeats; `weights` as in linear CFR."""
         columns = reservoir.columns()
-        stride = max(1, len(weights) // PROBE)
+        probe = slice(None, None, max(1, len(weights) // PROBE))
         features, actions, values = (columns[name] for name in ("features", "actions", "values"))
-        probe = np.ascontiguousarray(features[::stride])
-        kinds, _, _ = merge(probe, actions[::stride], values[::stride], weights[::stride])
-        if len(kinds) > MOST_KINDS * len(probe):
+        kinds, _, _ = merge(
+            *(column[probe].copy() for column in (features, actions, values, weights))
+        )
+        if len(kinds) > MOST_KINDS * len(weights[probe]):
             return None
         first, totals, means = merge(features, actions, values, weights)
         if 2 * len(first) > len(weights) or not totals.sum() > 0:

@@ -169,6 +169,48 @@ MUTANTS = [
         f"{UNBIASED} -k external",
     ),
     Mutant(
+        "the baseline is not added back",
+        "asynccfr/cfr/baseline.pyx",
+        "baselines[i] + (correction if i == step.chosen else 0.0) - value",
+        "(correction if i == step.chosen else 0.0) - value",
+        "tests/cfr/test_unbiased.py -k any_baseline",
+    ),
+    Mutant(
+        "the baseline has the sign of the player to move",
+        "asynccfr/cfr/baseline.pyx",
+        "sign = 1.0 if step.own else -1.0",
+        "sign = 1.0",
+        "tests/cfr/test_unbiased.py -k takes_noise_away",
+    ),
+    Mutant(
+        "iterations count alike in the mixture",
+        "asynccfr/agents.py",
+        "yield NetworkProfile(self.networks(iteration), self.rule), float(iteration)",
+        "yield NetworkProfile(self.networks(iteration), self.rule), 1.0",
+        "tests/solver/test_single_deep_cfr.py -k average_of_what_its_parts_get",
+    ),
+    Mutant(
+        "the mixture averages probabilities in the place of plans",
+        "asynccfr/profiles.py",
+        "self.plan += weight * self.tree.plan(self.tree.strategy(profile))",
+        "self.plan[:-2] += weight * self.tree.strategy(profile)",
+        "tests/solver/test_single_deep_cfr.py -k average_of_what_its_parts_get",
+    ),
+    Mutant(
+        "a cache outlives its network",
+        "asynccfr/solvers/deep_cfr.py",
+        "self.caches[player] = self.fresh_cache()",
+        "pass",
+        "tests/inference/test_policy_cache.py -k changes_no_sample",
+    ),
+    Mutant(
+        "merged samples count alike",
+        "asynccfr/cfr/merge.pyx",
+        "total[kind] += weights[i]",
+        "total[kind] += 1.0",
+        "tests/learning/test_merged.py -k by_definition",
+    ),
+    Mutant(
         "negative regrets are played",
         "asynccfr/cfr/regret_matching.pyx",
         "policy[i] = outputs[i] if outputs[i] > 0 else 0.0",
@@ -190,7 +232,7 @@ class Copy:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        ignored = shutil.ignore_patterns(".*", "__pycache__", "runs")
+        ignored = shutil.ignore_patterns(".*", "__pycache__")
         for name in ("asynccfr", "tests"):
             shutil.copytree(ROOT / name, path / name, ignore=ignored)
         for name in ("pyproject.toml", "README.md"):

@@ -87,6 +87,13 @@ def test_the_gradient_is_that_of_all_the_samples():
     assert torch.allclose(one, other, rtol=1e-4, atol=1e-4 * one.abs().max())
 
 
+def test_large_reservoirs_are_judged_by_a_part_of_them():
+    held = reservoir(states=12, n=9000)
+    merged = MergedSamples.of(held, linear_weights(held))
+    assert len(merged.weights) == 12
+    assert merged.weights.sum() == pytest.approx(linear_weights(held).sum())
+
+
 def test_a_batch_is_everything_or_drawn_by_weight():
     held = reservoir(states=12, n=2000)
     merged = MergedSamples.of(held, linear_weights(held))
