@@ -15,7 +15,15 @@ from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, SyncDriver
 from asynccfr.event_loop import run
 from asynccfr.games import load_game
 from asynccfr.solvers.deep_cfr import DeepCFRSolver
-from benchmarks.common import Machine, Spread, machine, options, report, spread
+from benchmarks.common import (
+    Machine,
+    Spread,
+    machine,
+    multiplies_bfloat16,
+    options,
+    report,
+    spread,
+)
 
 CONCURRENCY, MAX_BATCH = 1024, 512
 
@@ -155,14 +163,6 @@ def main(quick: bool, json: Path | None) -> None:
         print(f"{'bfloat16 over float32':<34}{half[0] / full:6.2f}   bar ≥ 1.4 with AMX")
     else:
         print("bfloat16: not measured, this processor has no arithmetic for it")
-
-
-def multiplies_bfloat16() -> bool:
-    """Whether there is hardware for bfloat16; without it torch emulates, several times slower."""
-    if torch.cuda.is_available():
-        return True
-    flags = Path("/proc/cpuinfo")
-    return flags.exists() and "bf16" in flags.read_text()
 
 
 def take_turns(runners: dict[str, Runner], repetitions: int) -> dict[str, Arm]:

@@ -42,6 +42,7 @@ LAYERS = {
     "runs": 4,
     "plots": 4,
     "training": 4,
+    "profiling": 4,
     "cli": 5,
     "__main__": 5,
 }

@@ -1,0 +1,121 @@
+"""One step of the batcher in parts, each measured by itself, and as a whole.
+
+In the whole, tasks that have been woken submit their next row at once. To take the parts apart,
+three batches are submitted in one go: what lies between the second and the third is the wake-up
+alone, for the tasks of the second only go on to wait for the third.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from asynccfr.batcher import Batcher, Call
+from asynccfr.cfr.query import Query
+from asynccfr.cfr.walk import Walk
+from asynccfr.event_loop import run
+from asynccfr.inference.evaluator import Evaluator
+from asynccfr.profiling.lines import Curve, fit
+from asynccfr.profiling.measuring import Spread, spread
+from asynccfr.profiling.phases import PHASES, PhasedEvaluator, phased
+from asynccfr.profiling.subject import Scale, Subject
+
+PARTS = ("collect", *PHASES, "wake-up")
+STEPS = 8
+
+
+class StepCost(Struct, frozen=True, kw_only=True):
+    """A step of the batcher: `parts` by name, and `whole` measured without instruments.
+
+    On a CPU launching and computing are one: it is all in `forward`.
+
+    Fields:
+        sum_over_whole: sum of the parts over the whole, at each number of rows.
+    """
+
+    parts: dict[str, Curve]
+    whole: Curve
+    sum_over_whole: list[float]
+
+    def overhead_us(self, rows: float) -> float:
+        """What the batcher itself costs."""
+        return self.parts["collect"].at(rows) + self.parts["wake-up"].at(rows)
+
+
+def measure(subject: Subject, scale: Scale) -> StepCost:
+    sizes = [size for size in scale.sizes if 8 <= size <= 1024]
+    waiting = subject.waiting(sizes[-1])
+    found: dict[int, dict[str, list[float]]] = {}
+    for size in sizes:
+        walks, evaluator = waiting[:size], phased(subject, size)
+        plain = subject.evaluator(size)
+        kept = found[size] = {name: [] for name in (*PARTS, "whole")}
+        for repetition in range(4 * scale.repetitions + 1):
+            parts = run(apart(walks, evaluator))
+            parts["whole"] = run(whole(walks, plain))
+            for name, seconds in parts.items() if repetition else ():
+                kept[name].append(seconds * 1e6)
+    spreads = {
+        size: {name: spread(us) for name, us in kept.items()} for size, kept in found.items()
+    }
+    curves = {
+        name: to_curve(sizes, [spreads[size][name] for size in sizes]) for name in (*PARTS, "whole")
+    }
+    whole_step = curves.pop("whole")
+    sums = [sum(part.us[i] for part in curves.values()) for i in range(len(sizes))]
+    ratios = [total / us for total, us in zip(sums, whole_step.us, strict=True)]
+    return StepCost(parts=curves, whole=whole_step, sum_over_whole=ratios)
+
+
+def to_curve(sizes: list[int], found: Sequence[Spread]) -> Curve:
+    medians = [max(each.median, 1e-3) for each in found]
+    return Curve(
+        rows=sizes,
+        us=medians,
+        p05=[each.p05 for each in found],
+        p95=[each.p95 for each in found],
+        line=fit(sizes, medians),
+    )
+
+
+async def apart(walks: list[Walk], evaluator: PhasedEvaluator) -> dict[str, float]:
+    """Seconds of each part of one step."""
+    player = walks[0].player
+    phases: list[dict[str, float]] = []
+
+    def evaluate(queries: list[Query]) -> list[Query]:
+        evaluator(queries)
+        phases.append(dict(evaluator.seconds))
+        return queries
+
+    async def wait(*calls: Call[Query]) -> None:
+        for call in calls:
+            await call
+
+    evaluator.reset()
+    async with Batcher(evaluate, max_batch=len(walks), inline=True) as batcher:
+        started = time.perf_counter()
+        rounds = [[batcher.submit(walk, player) for walk in walks] for _ in range(3)]
+        collect = (time.perf_counter() - started) / 3
+        await asyncio.gather(*map(asyncio.ensure_future, map(wait, *rounds)))
+    (_, second_end), (third_start, _) = evaluator.spans[1:]
+    first, second, _ = phases
+    parts = {phase: second[phase] - first[phase] for phase in PHASES}
+    return {"collect": collect, **parts, "wake-up": third_start - second_end}
+
+
+async def whole(walks: list[Walk], evaluator: Evaluator) -> float:
+    """Seconds a step, of tasks that ask again as soon as they are answered."""
+    player = walks[0].player
+
+    async def ask(walk: Walk) -> None:
+        for _ in range(STEPS):
+            await batcher.submit(walk, player)
+
+    async with Batcher(evaluator, max_batch=len(walks), inline=True) as batcher:
+        started = time.perf_counter()
+        async with asyncio.TaskGroup() as group:
+            for walk in walks:
+                group.create_task(ask(walk))
+        return (time.perf_counter() - started) / STEPS

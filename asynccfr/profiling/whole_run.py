@@ -1,0 +1,200 @@
+"""A whole run: where its wall time went, and how much of the forward hid behind the walks."""
+
+import time
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from asynccfr.batcher import Batcher
+from asynccfr.cfr.query import Query, deliver
+from asynccfr.cfr.walk import Walk
+from asynccfr.config import AsyncDriver
+from asynccfr.event_loop import run
+from asynccfr.profiling.measuring import Spread, spread
+from asynccfr.profiling.phases import phased, run_batched
+from asynccfr.profiling.step import StepCost
+from asynccfr.profiling.subject import OUTPUT_SCALE, Scale, Subject
+
+
+class Exposure(Struct, frozen=True, kw_only=True):
+    """A real run with the batches computed in one place; seconds are medians.
+
+    Fields:
+        place: "inline" in the event loop, or in a "thread" beside it.
+        batch_seconds: encoding, forward and scatter, as long as they took.
+        walk_seconds: computing of everything else.
+        exposed_seconds: of the batches' time, how long nothing else was done.
+        hidden_seconds: of the batches' time, the rest.
+        sum_or_max: where the wall time lies between the longer of the two (0) and their sum (1).
+    """
+
+    place: str
+    nodes_per_second: Spread
+    seconds: float
+    batch_seconds: float
+    walk_seconds: float
+    exposed_seconds: float
+    hidden_seconds: float
+    sum_or_max: float
+
+
+class Accounting(Struct, frozen=True, kw_only=True):
+    """Wall time of the inline run by what it was spent on, microseconds a node.
+
+    Phases of the batches and the reservoirs are timed in the run itself; walks and the batcher's
+    own work are what they cost when measured by themselves.
+
+    Fields:
+        unaccounted_us: wall time less the sum of the parts; negative if that is more.
+    """
+
+    wall_us: float
+    parts_us: dict[str, float]
+    unaccounted_us: float
+    realised_batch: float
+
+    @property
+    def unaccounted_share(self) -> float:
+        return self.unaccounted_us / self.wall_us
+
+
+class WholeRun(Struct, frozen=True, kw_only=True):
+    driver: AsyncDriver
+    exposures: list[Exposure]
+    accounting: Accounting
+
+
+def measure(subject: Subject, scale: Scale, step: StepCost) -> WholeRun:
+    given = subject.config.inference.driver
+    max_batch = getattr(given, "max_batch", scale.concurrency)
+    driver = AsyncDriver(concurrency=scale.concurrency, max_batch=min(max_batch, scale.concurrency))
+    solver = subject.solver(traversals=scale.traversals)
+    evaluator = phased(subject, driver.max_batch)
+    found: dict[str, list[dict[str, float]]] = {"inline": [], "thread": []}
+    accounts = []
+    for iteration in range(scale.repetitions + 1):
+        walk_us = node_us(subject, scale)
+        for place, kept in found.items():
+            evaluator.reset()
+            batcher: Batcher[Query, Query] = Batcher(
+                evaluator, max_batch=driver.max_batch, inline=place == "inline"
+            )
+            ran = run(
+                run_batched(
+                    subject, solver, evaluator, driver, iteration=iteration + 1, batcher=batcher
+                )
+            )
+            if iteration == 0:
+                continue
+            batches = sum(end - start for start, end in evaluator.spans)
+            inline = place == "inline"
+            kept.append(
+                {
+                    "speed": ran.speed,
+                    "seconds": ran.seconds,
+                    "batches": batches,
+                    "walks": ran.seconds - batches if inline else ran.loop_seconds,
+                }
+            )
+            if inline:
+                realised = float(np.mean(ran.batch_sizes))
+                parts = {k: s / ran.nodes * 1e6 for k, s in evaluator.seconds.items()}
+                parts["reservoirs"] = ran.reservoir_seconds / ran.nodes * 1e6
+                parts["games and samples"] = walk_us
+                parts["collect and wake-up"] = step.overhead_us(realised) / realised
+                accounts.append((ran.seconds / ran.nodes * 1e6, parts, realised))
+    return WholeRun(
+        driver=driver,
+        exposures=[exposure(place, kept) for place, kept in found.items()],
+        accounting=accounting(accounts),
+    )
+
+
+def exposure(place: str, kept: list[dict[str, float]]) -> Exposure:
+    median = {name: float(np.median([each[name] for each in kept])) for name in kept[0]}
+    seconds, batches, walks = median["seconds"], median["batches"], median["walks"]
+    exposed = min(batches, max(0.0, seconds - walks))
+    longer, together = max(batches, walks), batches + walks
+    return Exposure(
+        place=place,
+        nodes_per_second=spread([each["speed"] for each in kept]),
+        seconds=seconds,
+        batch_seconds=batches,
+        walk_seconds=walks,
+        exposed_seconds=exposed,
+        hidden_seconds=batches - exposed,
+        sum_or_max=(seconds - longer) / (together - longer),
+    )
+
+
+def accounting(accounts: Sequence[tuple[float, Mapping[str, float], float]]) -> Accounting:
+    walls, parts, realised = zip(*accounts, strict=True)
+    medians = {name: float(np.median([each[name] for each in parts])) for name in parts[0]}
+    wall = float(np.median(walls))
+    return Accounting(
+        wall_us=wall,
+        parts_us=medians,
+        unaccounted_us=wall - sum(medians.values()),
+        realised_batch=float(np.median(realised)),
+    )
+
+
+def node_us(subject: Subject, scale: Scale) -> float:
+    """Microseconds a node of walks alone: rules, regret matching, samples, up to the reservoirs.
+
+    As many walks as in the run advance in turns, so that the caches are as cold.
+    """
+    solver = subject.solver(traversals=scale.traversals)
+    collector = subject.collector(solver)
+    plan = subject.plan(scale.traversals)
+    walks = plan.walks(subject.game, range(plan.traversals), collector.finished)
+    outputs = OUTPUT_SCALE * np.random.default_rng(0).standard_normal(
+        (scale.concurrency, subject.game.num_actions), np.float32
+    )
+    waiting: list[Walk] = []
+    active: list[tuple[Walk, Coroutine[Any, Any, object]]] = []
+
+    def evaluate(walk: Walk) -> Turn:
+        waiting.append(walk)
+        return TURN
+
+    answering = 0.0
+    started = time.perf_counter()
+    while True:
+        new = islice(walks, scale.concurrency - len(active))
+        active += [(walk, plan.scheme(walk, evaluate)) for walk in new]
+        if not active:
+            return (
+                (time.perf_counter() - started - answering - collector.seconds)
+                / collector.nodes
+                * 1e6
+            )
+        active = [each for each in active if goes_on(*each, collector.add)]
+        asked = time.perf_counter()
+        deliver(waiting, outputs)
+        waiting.clear()
+        answering += time.perf_counter() - asked
+
+
+class Turn:
+    """Waits until it is this coroutine's turn again."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+TURN = Turn()
+
+
+def goes_on(
+    walk: Walk, coroutine: Coroutine[Any, Any, object], collect: Callable[[Walk], None]
+) -> bool:
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        collect(walk)
+        return False
+    return True

@@ -1,0 +1,248 @@
+"""Ways to give traversals their network, end to end: `python -m benchmarks.backends`.
+
+Every arm samples the same traversals of Lost Cities against a 3x512 network and carries the samples
+into the reservoirs: blocking local calls; processes that block on a central server, one row each;
+processes with many traversals that share one inference process; the async driver; and the ceiling,
+a compiled loop in lockstep that has no coroutines. The arms take turns within one process.
+"""
+
+import gc
+import time
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyximport
+import torch
+from msgspec import Struct
+
+from asynccfr.cfr.plan import TraversalPlan
+from asynccfr.cfr.walk import Walk
+from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, ServerDriver, SyncDriver
+from asynccfr.event_loop import run
+from asynccfr.games import load_game
+from asynccfr.inference.evaluator import Evaluator
+from asynccfr.networks import InferenceCopy
+from asynccfr.solvers.deep_cfr import Collector, DeepCFRSolver, Traversals
+from benchmarks.common import Machine, Spread, machine, options, report, spread
+
+pyximport.install(language_level=3)
+from benchmarks.lockstep import advance  # noqa: E402
+
+BLOCKING_WORKERS = 8  # as in the measurement that this project started from
+WINDOW_US = 200
+MAX_BATCH = 512
+
+
+class Backend(Struct, frozen=True, kw_only=True):
+    """One way to traverse.
+
+    Fields:
+        batch_mean, batch_p50, batch_p95, batch_max: rows that were collected at once.
+        groups: forwards that such a batch took, because it had rows of several networks.
+        rows_per_forward: the mean.
+        forward_share: of the wall time.
+    """
+
+    nodes_per_second: Spread
+    batch_mean: float
+    batch_p50: float
+    batch_p95: float
+    batch_max: int
+    groups: float
+    rows_per_forward: float
+    forward_share: Spread
+
+
+class BackendsRecord(Struct, frozen=True, kw_only=True):
+    """Ratios are medians over the repetitions, each of two arms that ran one after the other."""
+
+    machine: Machine
+    game: str
+    concurrency: int
+    blocking_workers: int
+    async_over_blocking_local: Spread
+    async_over_blocking_server: Spread
+    async_over_lockstep: Spread
+    backends: dict[str, Backend]
+
+
+class Arm:
+    """Runs one backend again and again, each time on other traversals."""
+
+    def __init__(self, driver: SyncDriver | AsyncDriver | ServerDriver, traversals: int) -> None:
+        config = DeepCFR(
+            traversals=traversals,
+            advantage=Fit(memory=100_000),
+            average_strategy=Fit(memory=100_000),
+        )
+        game = load_game("lost_cities")
+        self.solver = DeepCFRSolver(config, Inference(driver=driver), game, seed=0)
+        for network in self.solver.advantage_networks:
+            torch.nn.init.normal_(network.weights[-1], std=0.05)
+        self.done: list[Traversals] = []
+
+    def measure(self) -> None:
+        gc.collect()
+        self.done.append(self.traverse(len(self.done) + 1))
+
+    def traverse(self, iteration: int) -> Traversals:
+        return run(self.solver.traverse(iteration, 0, lambda *_: None))
+
+    def speeds(self) -> list[float]:
+        """Nodes a second of each repetition; the first warms up."""
+        return [part.nodes / part.seconds for part in self.done[1:]]
+
+    def summary(self) -> Backend:
+        kept = self.done[1:]
+        forwards = np.array([size for part in kept for size in part.batch_sizes])
+        groups = np.array([count for part in kept for count in part.group_counts] or [1])
+        batches = forwards
+        if groups.sum() == len(forwards):  # forwards of one batch follow each other
+            batches = np.add.reduceat(forwards, np.cumsum(groups) - groups)
+        return Backend(
+            nodes_per_second=spread(self.speeds()),
+            batch_mean=float(batches.mean()),
+            batch_p50=float(np.percentile(batches, 50)),
+            batch_p95=float(np.percentile(batches, 95)),
+            batch_max=int(batches.max()),
+            groups=float(groups.mean()),
+            rows_per_forward=float(forwards.mean()),
+            forward_share=spread([part.forward_seconds / part.seconds for part in kept]),
+        )
+
+
+class Lockstep(Arm):
+    """The vectorised ceiling: `concurrency` games advance together, then wait for the network."""
+
+    def traverse(self, iteration: int) -> Traversals:
+        solver, config = self.solver, self.solver.config
+        driver = solver.inference.driver
+        assert isinstance(driver, AsyncDriver)
+        evaluator = Evaluator(
+            [InferenceCopy(n, device=solver.device) for n in solver.advantage_networks],
+            solver.game,
+            device=solver.device,
+            max_batch=driver.max_batch,
+        )
+        plan = TraversalPlan(
+            seed=solver.seed,
+            iteration=iteration,
+            traverser=0,
+            traversals=config.traversals,
+            sampling=config.sampling,
+            all_negative=config.all_negative,
+        )
+        collector = Collector(solver, iteration, 0, lambda *_: None)
+        walks = plan.walks(solver.game, range(plan.traversals), collector.finished)
+        started = time.perf_counter()
+        active: list[Walk] = list(islice(walks, driver.concurrency))
+        while active:
+            lanes: list[list[Walk]] = [[] for _ in range(solver.game.num_players)]
+            for walk in advance(active, lanes):
+                walk.back_up()
+                collector.add(walk)
+            for lane in lanes:
+                for first in range(0, len(lane), driver.max_batch):
+                    evaluator(lane[first : first + driver.max_batch])
+            active = [walk for lane in lanes for walk in lane]
+            active += islice(walks, driver.concurrency - len(active))
+        collector.flush()
+        return Traversals(
+            nodes=collector.nodes,
+            seconds=time.perf_counter() - started,
+            batch_sizes=evaluator.batch_sizes,
+            group_counts=evaluator.group_counts,
+            forward_seconds=evaluator.forward_seconds,
+            reservoir_seconds=collector.seconds,
+            digest=collector.digest,
+        )
+
+
+def compare(quick: bool) -> BackendsRecord:
+    concurrency, repetitions = (256, 2) if quick else (1024, 3)
+    many, few = concurrency * 3 // 2, 16 if quick else 32
+    batched = AsyncDriver(concurrency=concurrency, max_batch=MAX_BATCH)
+    arms = {
+        "blocking, local": Arm(SyncDriver(), few),
+        "blocking, server": Arm(
+            ServerDriver(
+                processes=BLOCKING_WORKERS,
+                concurrency=1,
+                max_batch=MAX_BATCH,
+                batch_window_us=WINDOW_US,
+            ),
+            few,
+        ),
+        "async, server": Arm(
+            ServerDriver(processes=2, concurrency=concurrency // 2, max_batch=MAX_BATCH), many
+        ),
+        "async, in process": Arm(batched, many),
+        "lockstep, compiled": Lockstep(batched, many),
+    }
+    for _ in range(repetitions + 1):
+        for arm in arms.values():
+            arm.measure()
+    local, blocked, _, ours, ceiling = (np.array(arm.speeds()) for arm in arms.values())
+    return BackendsRecord(
+        machine=machine(),
+        game="lost_cities",
+        concurrency=concurrency,
+        blocking_workers=BLOCKING_WORKERS,
+        async_over_blocking_local=spread((ours / local).tolist()),
+        async_over_blocking_server=spread((ours / blocked).tolist()),
+        async_over_lockstep=spread((ours / ceiling).tolist()),
+        backends={name: arm.summary() for name, arm in arms.items()},
+    )
+
+
+@options
+def main(quick: bool, json: Path | None) -> None:
+    """Compare ways to give traversals their network, and what a coroutine costs.
+
+    The bars: async at least 8 times blocking local calls, 40 times the blocking server, and 0.75 of
+    the loop in lockstep; a batch of the blocking server has at most as many rows as workers.
+    """
+    record = compare(quick)
+    report(
+        f"Backends: {record.game}, 3x512 network, {record.machine.torch_threads} torch threads",
+        (
+            "backend",
+            "nodes/s",
+            "batch mean",
+            "p50",
+            "p95",
+            "max",
+            "groups",
+            "rows a forward",
+            "forward share",
+        ),
+        [
+            (
+                name,
+                each.nodes_per_second,
+                f"{each.batch_mean:.1f}",
+                f"{each.batch_p50:.0f}",
+                f"{each.batch_p95:.0f}",
+                each.batch_max,
+                f"{each.groups:.2f}",
+                f"{each.rows_per_forward:.1f}",
+                each.forward_share,
+            )
+            for name, each in record.backends.items()
+        ],
+        record,
+        json,
+    )
+    blocked = record.backends["blocking, server"]
+    for name, value, bar in (
+        ("async over blocking, local", record.async_over_blocking_local, "≥ 8"),
+        ("async over blocking, server", record.async_over_blocking_server, "≥ 40"),
+        ("async over lockstep", record.async_over_lockstep, "≥ 0.75"),
+        ("largest batch of the blocking server", blocked.batch_max, f"≤ {BLOCKING_WORKERS}"),
+    ):
+        print(f"{name:<38}{value}   bar {bar}")
+
+
+if __name__ == "__main__":
+    main()
