@@ -21,8 +21,6 @@ from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, ServerDriver, SyncDriver
 from asynccfr.event_loop import run
 from asynccfr.games import load_game
-from asynccfr.inference.evaluator import Evaluator
-from asynccfr.networks import InferenceCopy
 from asynccfr.solvers.deep_cfr import Collector, DeepCFRSolver, Traversals
 from benchmarks.common import Machine, Spread, machine, options, report, spread
 
@@ -77,7 +75,7 @@ class Arm:
             average_strategy=Fit(memory=100_000),
         )
         game = load_game("lost_cities")
-        self.solver = DeepCFRSolver(config, Inference(driver=driver), game, seed=0)
+        self.solver = DeepCFRSolver(config, Inference(driver=driver, cache=0), game, seed=0)
         for network in self.solver.advantage_networks:
             torch.nn.init.normal_(network.weights[-1], std=0.05)
         self.done: list[Traversals] = []
@@ -119,12 +117,7 @@ class Lockstep(Arm):
         solver, config = self.solver, self.solver.config
         driver = solver.inference.driver
         assert isinstance(driver, AsyncDriver)
-        evaluator = Evaluator(
-            [InferenceCopy(n, device=solver.device) for n in solver.advantage_networks],
-            solver.game,
-            device=solver.device,
-            max_batch=driver.max_batch,
-        )
+        evaluator = solver.make_evaluator()
         plan = TraversalPlan(
             seed=solver.seed,
             iteration=iteration,
@@ -153,6 +146,7 @@ class Lockstep(Arm):
             seconds=time.perf_counter() - started,
             batch_sizes=evaluator.batch_sizes,
             group_counts=evaluator.group_counts,
+            answered=evaluator.answered,
             forward_seconds=evaluator.forward_seconds,
             reservoir_seconds=collector.seconds,
             digest=collector.digest,

@@ -11,7 +11,15 @@ from msgspec.structs import replace
 from asynccfr.cfr.plan import TraversalPlan
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.cfr.walk import Walk
-from asynccfr.config import DeepCFR, Fit, Inference, Network, TrainConfig
+from asynccfr.config import (
+    DeepCFR,
+    Fit,
+    Inference,
+    Network,
+    NoBaseline,
+    OutcomeSampling,
+    TrainConfig,
+)
 from asynccfr.games import Game, load_game
 from asynccfr.inference.devices import resolve_device
 from asynccfr.inference.evaluator import Evaluator, Forward
@@ -64,16 +72,21 @@ class Subject:
         network: Network | None = None,
         traversals: int = 1,
     ) -> DeepCFRSolver:
-        """A solver whose reservoirs are small and whose networks are not fitted."""
+        """A solver with small reservoirs, unfitted networks, no baseline and no cache."""
         config = self.config.solver if isinstance(self.config.solver, DeepCFR) else DeepCFR()
+        sampling = config.sampling
+        if isinstance(sampling, OutcomeSampling):
+            sampling = replace(sampling, baseline=NoBaseline())
         config = replace(
             config,
             traversals=traversals,
+            sampling=sampling,
             network=network or config.network,
             advantage=MEMORY,
             average_strategy=MEMORY,
         )
-        solver = DeepCFRSolver(config, inference or self.config.inference, self.game, seed=0)
+        inference = replace(inference or self.config.inference, cache=0)
+        solver = DeepCFRSolver(config, inference, self.game, seed=0)
         generator = torch.Generator().manual_seed(0)
         for each in solver.advantage_networks:
             with torch.no_grad():
