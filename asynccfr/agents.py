@@ -20,14 +20,14 @@ from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
+from asynccfr import config
 from asynccfr.cfr.policy import InformationStates, TabularPolicy
 from asynccfr.cfr.regret_matching import Rule, policy_rows
 from asynccfr.cfr.sequence_form import sequence_form
-from asynccfr.config import Network
 from asynccfr.errors import CheckpointError
 from asynccfr.games import Game, load_game
 from asynccfr.network_history import from_row, to_row
-from asynccfr.networks import MLP, InferenceCopy, build_network
+from asynccfr.networks import InferenceCopy, Network, build_network
 from asynccfr.profiles import AverageProfile, NetworkProfile
 from asynccfr.seeding import Rng
 
@@ -43,7 +43,7 @@ class AgentCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     game: str
     rule: Literal["softmax", "regret_matching_highest", "regret_matching_uniform"]
-    network: Network
+    network: config.Network
     seed: int
     iterations: int
     nodes: int
@@ -60,7 +60,7 @@ class Agent:
         rule: from outputs at the legal actions to a policy.
     """
 
-    def __init__(self, card: AgentCard, network: MLP, game: Game | None = None) -> None:
+    def __init__(self, card: AgentCard, network: Network, game: Game | None = None) -> None:
         self.card = card
         self.game = game if game is not None else load_game(card.game)
         self.network = network.eval()
@@ -130,7 +130,7 @@ class MixtureAgent:
         if rows.ndim != 2 or rows.shape[1] != size or not len(rows):
             raise ValueError(f"rows: {list(rows.shape)}, expected some of {size} parameters")
 
-    def networks(self, iteration: int | None = None) -> list[MLP]:
+    def networks(self, iteration: int | None = None) -> list[Network]:
         """Every player's network after an iteration, counted from 1; all zeros without one."""
         networks = [zero_network(self.card, self.game) for _ in range(self.game.num_players)]
         if iteration is not None:
@@ -161,9 +161,10 @@ class MixtureAgent:
         return encoded(self.card, {"rows": torch.from_numpy(np.array(self.rows))})
 
 
-def zero_network(card: AgentCard, game: Game) -> MLP:
+def zero_network(card: AgentCard, game: Game) -> Network:
     """A network of the card's shape, to be given its parameters."""
-    return build_network(card.network, game.information_state_tensor_size, game.num_actions, Rng(0))
+    size = game.information_state_tensor_size
+    return build_network(card.network, size, game.num_actions, Rng(0), game.symmetry)
 
 
 def encoded(card: AgentCard, tensors: dict[str, torch.Tensor]) -> bytes:

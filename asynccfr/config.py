@@ -15,11 +15,21 @@ def doc(description: str, **bounds: Any) -> Meta:
     return Meta(description=description, **bounds)
 
 
-class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class MultilayerPerceptron(Struct, tag="mlp", **type_tagged):
     """A multilayer perceptron with ReLU."""
 
     width: Annotated[int, doc("units of a hidden layer", ge=1, le=65536)] = 512
     depth: Annotated[int, doc("number of hidden layers", ge=1, le=100)] = 3
+
+
+class EquivariantNetwork(Struct, tag="equivariant", **type_tagged):
+    """One network for all blocks of a symmetric game: colours, suits."""
+
+    width: Annotated[int, doc("units of a block in a hidden layer", ge=1, le=65536)] = 64
+    layers: Annotated[int, doc("layers that exchange between blocks", ge=0, le=100)] = 3
+
+
+Network = MultilayerPerceptron | EquivariantNetwork
 
 
 class Fit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -39,7 +49,7 @@ class NoBaseline(Struct, tag="none", **type_tagged):
 class LearnedBaseline(Struct, tag="learned", **type_tagged):
     """A network that values histories (DREAM): less noise, unbiased still, for more forwards."""
 
-    network: Network = Network(width=128, depth=2)
+    network: MultilayerPerceptron = MultilayerPerceptron(width=128, depth=2)
     fit: Fit = Fit(memory=200_000, steps=200)
 
 
@@ -66,7 +76,7 @@ class DeepCFR(Struct, tag="deep_cfr", **type_tagged):
     iterations: Annotated[int, doc("iterations; one updates every player once", ge=1)] = 100
     traversals: Annotated[int, doc("traversals for each player in an iteration", ge=1)] = 1000
     sampling: ExternalSampling | OutcomeSampling = OutcomeSampling()
-    network: Network = Network()
+    network: Network = MultilayerPerceptron()
     advantage: Fit = Fit()
     average: Annotated[
         Literal["network", "sd_cfr"],

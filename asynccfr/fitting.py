@@ -20,7 +20,7 @@ from torch import Tensor
 from asynccfr.config import Fit
 from asynccfr.errors import ConfigError, TrainingDiverged
 from asynccfr.merged import MergedSamples
-from asynccfr.networks import MLP, masked_log_softmax
+from asynccfr.networks import Network, masked_log_softmax
 from asynccfr.reports import FitReport
 from asynccfr.reservoir import Batch, Reservoir
 from asynccfr.seeding import Rng
@@ -55,7 +55,7 @@ class Options(TypedDict, total=False):
 
 
 def fit_advantage(
-    network: MLP, reservoir: Reservoir, config: Fit, rng: Rng, **options: Unpack[Options]
+    network: Network, reservoir: Reservoir, config: Fit, rng: Rng, **options: Unpack[Options]
 ) -> FitReport:
     """Fit a network in place to the weighted mean of the sampled regrets: squared error.
 
@@ -69,7 +69,7 @@ def fit_advantage(
 
 
 def fit_average_strategy(
-    network: MLP, reservoir: Reservoir, config: Fit, rng: Rng, **options: Unpack[Options]
+    network: Network, reservoir: Reservoir, config: Fit, rng: Rng, **options: Unpack[Options]
 ) -> FitReport:
     """Fit a network in place to the weighted mean of the sampled strategies: cross-entropy (nats).
 
@@ -80,7 +80,7 @@ def fit_average_strategy(
     return _fit("average strategy", network, reservoir, config, rng, _cross_entropy, **options)
 
 
-def _squared_error(network: MLP, columns: Columns, weights: Weights) -> Loss:
+def _squared_error(network: Network, columns: Columns, weights: Weights) -> Loss:
     mean_weight = float(np.mean(weights * np.count_nonzero(columns["actions"] >= 0, axis=1)))
     squares = np.einsum("n,nk,nk->", weights, columns["values"], columns["values"]) / len(weights)
     scale = math.sqrt(squares / mean_weight) or 1.0
@@ -93,7 +93,7 @@ def _squared_error(network: MLP, columns: Columns, weights: Weights) -> Loss:
     return loss
 
 
-def _cross_entropy(network: MLP, columns: Columns, weights: Weights) -> Loss:
+def _cross_entropy(network: Network, columns: Columns, weights: Weights) -> Loss:
     mean_weight = float(np.mean(weights))
 
     def loss(logits: Tensor, batch: Batch) -> Tensor:
@@ -116,11 +116,11 @@ def _linear_weights(columns: Columns, name: str) -> Weights:
 
 def _fit(
     kind: str,
-    network: MLP,
+    network: Network,
     reservoir: Reservoir,
     config: Fit,
     rng: Rng,
-    objective: Callable[[MLP, Columns, Weights], Loss],
+    objective: Callable[[Network, Columns, Weights], Loss],
     *,
     name: str,
     dtype: torch.dtype = torch.float32,

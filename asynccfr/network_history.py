@@ -13,19 +13,19 @@ import numpy.typing as npt
 import torch
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from asynccfr.networks import MLP
+from asynccfr.networks import Network
 
 Rows = npt.NDArray[np.float32]
 """Parameters, [iterations, size of a row]; perhaps a map of a file."""
 
 
-def to_row(networks: Sequence[MLP]) -> Rows:
+def to_row(networks: Sequence[Network]) -> Rows:
     """The parameters of an iteration's networks."""
     with torch.no_grad():
         return torch.cat([parameters_to_vector(n.parameters()) for n in networks]).cpu().numpy()
 
 
-def from_row(row: Rows, networks: Sequence[MLP]) -> None:
+def from_row(row: Rows, networks: Sequence[Network]) -> None:
     """Give networks of the right shape the parameters of a row."""
     values = torch.from_numpy(np.array(row))
     for network in networks:

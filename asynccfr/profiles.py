@@ -9,13 +9,13 @@ import torch
 from asynccfr.cfr.policy import InformationStates, TabularPolicy
 from asynccfr.cfr.regret_matching import Rule, policy_rows
 from asynccfr.cfr.sequence_form import SequenceForm
-from asynccfr.networks import MLP, InferenceCopy
+from asynccfr.networks import InferenceCopy, Network
 
 
 class NetworkProfile:
     """The policy of one network a player: all information states of a player in one forward."""
 
-    def __init__(self, networks: Sequence[MLP], rule: Rule) -> None:
+    def __init__(self, networks: Sequence[Network], rule: Rule) -> None:
         self.forwards = [InferenceCopy(network) for network in networks]
         self.rule = rule
 

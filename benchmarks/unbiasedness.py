@@ -31,13 +31,13 @@ from asynccfr.cfr.traversal import (
     outcome_sampling_with_baseline,
 )
 from asynccfr.cfr.walk import Walk
-from asynccfr.config import AsyncDriver, Fit, Network
+from asynccfr.config import AsyncDriver, Fit, MultilayerPerceptron
 from asynccfr.fitting import fit_advantage
 from asynccfr.games import Game, load_game
 from asynccfr.inference.baseline import BaselineEvaluator
 from asynccfr.inference.drivers import traverse
 from asynccfr.inference.evaluator import Evaluator
-from asynccfr.networks import MLP, InferenceCopy, build_network
+from asynccfr.networks import InferenceCopy, Network, build_network
 from asynccfr.profiles import NetworkProfile
 from asynccfr.reservoir import Reservoir, Samples
 from asynccfr.seeding import Rng, stream
@@ -78,10 +78,12 @@ class Record(Struct, frozen=True, kw_only=True):
     checks: list[Check]
 
 
-def uneven_network(game: Game, seed: int) -> MLP:
+def uneven_network(game: Game, seed: int) -> Network:
     """An advantage network with arbitrary outputs, standing in for a trained one."""
     size = game.information_state_tensor_size
-    network = build_network(Network(width=32, depth=2), size, game.num_actions, Rng(seed))
+    network = build_network(
+        MultilayerPerceptron(width=32, depth=2), size, game.num_actions, Rng(seed)
+    )
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         network.weights[-1].normal_(generator=generator)
@@ -162,10 +164,10 @@ class Sampler:
     """One scheme, for one traverser, of the profile that `networks` play."""
 
     game: Game
-    networks: Sequence[MLP]
+    networks: Sequence[Network]
     scheme: str
     traverser: int
-    baseline: MLP | None = None
+    baseline: Network | None = None
 
     def walks(self, count: int, purpose: int, finished: list[Walk]) -> Iterator[Walk]:
         kind = BaselineWalk if self.baseline else Walk
@@ -195,12 +197,14 @@ class Sampler:
         await traverse(DRIVER, scheme, self.walks(count, purpose, finished), evaluator, take)
 
 
-def fresh_baseline(game: Game) -> MLP:
+def fresh_baseline(game: Game) -> Network:
     size = game.num_players * game.information_state_tensor_size
-    return build_network(Network(width=64, depth=2), size, game.num_actions, Rng(0))
+    return build_network(MultilayerPerceptron(width=64, depth=2), size, game.num_actions, Rng(0))
 
 
-async def fit_baseline(game: Game, networks: Sequence[MLP], rounds: int, traversals: int) -> MLP:
+async def fit_baseline(
+    game: Game, networks: Sequence[Network], rounds: int, traversals: int
+) -> Network:
     """A baseline for the profile, fitted in as many rounds as its values need to travel back."""
     baseline = fresh_baseline(game)
     for round in range(1, rounds + 1):

@@ -3,5 +3,15 @@
 from asynccfr.games.contract import CHANCE, TERMINAL, Game, State
 from asynccfr.games.python import PythonGame
 from asynccfr.games.registry import load_game, registered_games
+from asynccfr.games.symmetry import Symmetry
 
-__all__ = ["CHANCE", "TERMINAL", "Game", "PythonGame", "State", "load_game", "registered_games"]
+__all__ = [
+    "CHANCE",
+    "TERMINAL",
+    "Game",
+    "PythonGame",
+    "State",
+    "Symmetry",
+    "load_game",
+    "registered_games",
+]

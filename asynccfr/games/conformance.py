@@ -12,6 +12,7 @@ import numpy as np
 
 from asynccfr.errors import GameError, IllegalAction
 from asynccfr.games.contract import CHANCE, TERMINAL, Game, State
+from asynccfr.games.symmetry import Symmetry, moved
 from asynccfr.seeding import Rng, stream
 
 REPLAYS = 4  # of a playout, for each player
@@ -38,6 +39,8 @@ def check_game(
         for player in REPLAYS * list(range(game.num_players)):
             alternatives[player] += replay_otherwise(game, history, player, rng, shown)
         check_seeded_state(game, rng)
+        if game.symmetry is not None:
+            check_exchanged_blocks(game, game.symmetry, history, rng)
     if hidden_information:
         for player, count in enumerate(alternatives):
             assert count, f"{game}: the key of player {player} gives every outcome of chance away"
@@ -51,8 +54,21 @@ def check_description(game: Game) -> None:
     assert game.tensor_quantum >= 0
     assert game.min_utility < game.max_utility
     assert str(game).startswith(game.name)
+    if game.symmetry is not None:
+        check_blocks(game, game.symmetry)
     names = [parameter.name for parameter in game.PARAMETERS]
     assert set(game.parameters) == set(names), f"{game}: parameters other than {names}"
+
+
+def check_blocks(game: Game, symmetry: Symmetry) -> None:
+    """Blocks are of one length, and share no member."""
+    sizes = (game.information_state_tensor_size, game.num_actions, None)
+    for name, blocks, size in zip(symmetry._fields, symmetry, sizes, strict=True):
+        members = [member for block in blocks for member in block]
+        assert len(blocks) == len(symmetry.features), f"{name}: {len(blocks)} blocks"
+        assert len({len(block) for block in blocks}) == 1, f"{name}: blocks of unequal length"
+        assert len(set(members)) == len(members), f"{name}: blocks that share members"
+        assert all(member >= 0 and (size is None or member < size) for member in members), name
 
 
 class Shown:
@@ -288,6 +304,37 @@ def candidates(state: State, step: int, kept: float, rng: Rng) -> Iterator[int]:
         yield from (outcome for outcome, _ in state.chance_outcomes() if outcome == step)
     elif step in state.legal_actions():
         yield step
+
+
+def check_exchanged_blocks(game: Game, symmetry: Symmetry, history: list[int], rng: Rng) -> None:
+    """The history with its blocks in another order looks the same but for that order."""
+    permutation = list(range(len(symmetry.features)))
+    for i in reversed(range(len(permutation))):
+        j = rng.integer(i + 1)
+        permutation[i], permutation[j] = permutation[j], permutation[i]
+    features = moved(symmetry.features, permutation, game.information_state_tensor_size)
+    actions = moved(symmetry.actions, permutation, game.num_actions)
+    last = max((outcome for block in symmetry.outcomes for outcome in block), default=-1)
+    outcomes = moved(symmetry.outcomes, permutation, last + 1)
+    original, state = game.new_state(), game.new_state()
+    for step in [*history, None]:
+        for player in range(game.num_players):
+            row = np.empty(game.information_state_tensor_size, np.float32)
+            row[features] = original.information_state_tensor(player)
+            assert (row == state.information_state_tensor(player)).all(), (
+                f"tensors of player {player} differ by more than the permutation {permutation} "
+                f"of blocks at {np.flatnonzero(row != state.information_state_tensor(player))}:"
+                f"\n{original}\n{state}"
+            )
+        assert state.current_player == original.current_player, f"{original}\n{state}"
+        assert state.legal_actions() == sorted(actions[a] for a in original.legal_actions()), (
+            f"legal actions differ by more than the permutation {permutation}:\n{original}\n{state}"
+        )
+        if step is not None:
+            places = outcomes if original.is_chance else actions
+            state.apply(places[step] if step < len(places) else step)
+            original.apply(step)
+    assert state.returns() == original.returns(), f"returns differ:\n{original}\n{state}"
 
 
 def check_seeded_state(game: Game, rng: Rng) -> None:

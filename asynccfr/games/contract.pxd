@@ -15,6 +15,7 @@ cdef class Game:
     cdef readonly double tensor_quantum
     cdef readonly double min_utility
     cdef readonly double max_utility
+    cdef readonly object symmetry
     cdef int* scratch
 
     cdef State initial_state(self)

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asynccfr.games.parameters import Parameter
+from asynccfr.games.symmetry import Symmetry
 from asynccfr.seeding import Rng
 
 CHANCE: Final[int]
@@ -20,6 +21,7 @@ class Game:
     tensor_quantum: float
     min_utility: float
     max_utility: float
+    symmetry: Symmetry | None
     def new_state(self, rng: Rng | int | None = None) -> State: ...
 
 class State:

@@ -34,6 +34,7 @@ cdef class Game:
         information_state_tensor_size: floats in a row written by `information_state_tensor`.
         tensor_quantum: every tensor entry is an integer from 0 to 255 times this; 0.0 if arbitrary.
         min_utility, max_utility: bounds of every player's return.
+        symmetry: blocks that can be exchanged, a `Symmetry`; None where there are none.
     """
 
     PARAMETERS = ()

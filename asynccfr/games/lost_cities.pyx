@@ -33,6 +33,7 @@ from asynccfr.games.lost_cities_tensor cimport write_tensor
 from asynccfr.games.lost_cities_tensor import color_layout, global_layout
 from asynccfr.games.lost_cities_view import COLORS, WAGER, Card, Move, View
 from asynccfr.games.parameters import Parameter, check_parameters
+from asynccfr.games.symmetry import Symmetry, equal_blocks
 from asynccfr.seeding cimport Rng
 
 cdef int HIDDEN = 255
@@ -91,6 +92,11 @@ cdef class LostCities(Game):
             width for _, width in self.tensor_layout()[1]
         )
         self.tensor_quantum = 1.0 / 64
+        self.symmetry = Symmetry(
+            features=equal_blocks(self.colors, self.color_features),
+            actions=equal_blocks(self.colors, self.color_actions),
+            outcomes=equal_blocks(self.colors, self.rules.ranks, LANES),
+        )
 
     cdef set_rules(self, dict values):
         cdef Rules* rules = &self.rules

@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from asynccfr.games.contract import Game, State
+from asynccfr.games.symmetry import Symmetry
 
 Position = TypeVar("Position")
 
@@ -18,6 +19,7 @@ class PythonGame(Game, Generic[Position]):
         num_players: int = 2,
         max_legal_actions: int | None = None,
         tensor_quantum: float = 0.0,
+        symmetry: Symmetry | None = None,
     ) -> None: ...
     def start(self) -> Position: ...
     def player(self, position: Position) -> int: ...

@@ -81,6 +81,7 @@ cdef class PythonGame(Game):
         num_players=2,
         max_legal_actions=None,
         tensor_quantum=0.0,
+        symmetry=None,
     ):
         self.name = name
         self.parameters = dict(parameters or {})
@@ -91,6 +92,7 @@ cdef class PythonGame(Game):
         self.tensor_quantum = tensor_quantum
         self.min_utility = min_utility
         self.max_utility = max_utility
+        self.symmetry = symmetry
 
     cdef State initial_state(self):
         cdef PythonState state = PythonState.__new__(PythonState)

@@ -32,7 +32,7 @@ from asynccfr.inference.drivers import traverse
 from asynccfr.inference.evaluator import Evaluator, EvaluatorOptions
 from asynccfr.inference.server import FinishedWalk, TraversalProcesses
 from asynccfr.network_history import NetworkHistory, from_row, to_row
-from asynccfr.networks import MLP, InferenceCopy, build_network
+from asynccfr.networks import InferenceCopy, Network, build_network
 from asynccfr.profiles import AverageProfile, NetworkProfile
 from asynccfr.reports import FitReport, InferenceReport
 from asynccfr.reservoir import Reservoir, Samples
@@ -114,7 +114,7 @@ class DeepCFRSolver:
         self.history_memory: Reservoir | None = None
         self.caches = [self.fresh_cache() for _ in players] if inference.cache else []
 
-    def fresh_baseline(self) -> MLP | None:
+    def fresh_baseline(self) -> Network | None:
         if self.learned is None:
             return None
         rng = stream(self.seed, (TRAINING, 0, self.game.num_players + 1, WEIGHTS))
@@ -125,11 +125,14 @@ class DeepCFRSolver:
     def fresh_cache(self) -> PolicyCache:
         return PolicyCache(self.game, self.inference.cache)
 
-    def fresh_network(self, iteration: int, which: int) -> MLP:
+    def fresh_network(self, iteration: int, which: int) -> Network:
         """A network with random weights of its own; `which` is a player, or num_players."""
         rng = stream(self.seed, (TRAINING, iteration, which, WEIGHTS))
         size = self.game.information_state_tensor_size
-        return build_network(self.config.network, size, self.game.num_actions, rng).to(self.device)
+        network = build_network(
+            self.config.network, size, self.game.num_actions, rng, self.game.symmetry
+        )
+        return network.to(self.device)
 
     async def iterate(self, iteration: int, progress: Progress) -> Iteration:
         """Traverse and fit for every player in turn."""
@@ -202,7 +205,7 @@ class DeepCFRSolver:
         baseline = self.inference_copy(self.baseline)
         return BaselineEvaluator(networks, baseline, self.game, **options)
 
-    def inference_copy(self, network: MLP) -> InferenceCopy:
+    def inference_copy(self, network: Network) -> InferenceCopy:
         return InferenceCopy(network, dtype=self.dtype, device=self.device)
 
     def processes(self, driver: ServerDriver) -> TraversalProcesses:
@@ -243,7 +246,7 @@ class DeepCFRSolver:
 
     async def fit_average_strategy(
         self, iteration: int, progress: Progress
-    ) -> tuple[MLP, FitReport]:
+    ) -> tuple[Network, FitReport]:
         """Fit a fresh average-strategy network to all policies so far."""
         which = self.game.num_players
         network = self.fresh_network(iteration, which)
@@ -262,7 +265,7 @@ class DeepCFRSolver:
     async def fit(
         self,
         fit: Callable[..., FitReport],
-        network: MLP,
+        network: Network,
         memory: Reservoir,
         config: Fit,
         rng: Rng,

@@ -8,6 +8,7 @@ import pytest
 from asynccfr.errors import GameError
 from asynccfr.games import load_game, registered_games
 from asynccfr.games.conformance import check_game
+from asynccfr.games.symmetry import equal_blocks
 
 VARIANTS = {
     "lost_cities": [
@@ -141,6 +142,26 @@ class PaysBoth(WrappedState):
 
 def test_wrapping_alone_breaks_nothing() -> None:
     check_game(WrappedGame(WrappedState), playouts=20)
+
+
+@pytest.mark.parametrize(
+    ("field", "blocks", "complaint"),
+    [
+        ("features", equal_blocks(3, 23), "tensors of player"),
+        ("actions", equal_blocks(3, 6), "legal actions differ"),
+        ("outcomes", equal_blocks(3, 4, 8), "tensors of player"),
+        ("actions", equal_blocks(3, 8), "actions"),
+        ("actions", equal_blocks(2, 9), "2 blocks"),
+        ("features", ((0, 1), (2,), (3,)), "unequal length"),
+        ("features", ((0,), (0,), (1,)), "share members"),
+    ],
+)
+def test_a_symmetry_that_is_none_is_found_out(field: str, blocks: Any, complaint: str) -> None:
+    game: Any = Wrapper(load_game("lost_cities(colors=3, numbers=3, wagers=1, hand_size=2)"))
+    check_game(game, playouts=2)
+    game.symmetry = game.symmetry._replace(**{field: blocks})
+    with pytest.raises(AssertionError, match=complaint):
+        check_game(game, playouts=2)
 
 
 @pytest.mark.parametrize("broken", WrappedState.__subclasses__(), ids=lambda cls: cls.__name__)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from asynccfr.config import Fit, Network
+from asynccfr.config import Fit, MultilayerPerceptron
 from asynccfr.errors import ConfigError, TrainingDiverged
 from asynccfr.fitting import fit_advantage, fit_average_strategy
 from asynccfr.networks import MLP, build_network, masked_softmax
@@ -20,7 +20,7 @@ FIT = Fit(steps=150, batch=256, learning_rate=0.03, max_gradient_norm=10.0)
 
 
 def network(seed: int = 0) -> MLP:
-    return build_network(Network(width=16, depth=1), STATES, ACTIONS, Rng(seed))
+    return build_network(MultilayerPerceptron(width=16, depth=1), STATES, ACTIONS, Rng(seed))
 
 
 def reservoir(*rows: tuple[int, dict[int, float], float, int]) -> Reservoir:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asynccfr.cfr.merge import merge
-from asynccfr.config import Fit, Network
+from asynccfr.config import Fit, MultilayerPerceptron
 from asynccfr.fitting import fit_advantage
 from asynccfr.merged import MergedSamples
 from asynccfr.networks import build_network
@@ -69,7 +69,7 @@ def test_the_gradient_is_that_of_all_the_samples():
     held = reservoir(states=12, n=2000)
     weights, columns = linear_weights(held), held.columns()
     merged = MergedSamples.of(held, weights)
-    network = build_network(Network(width=16, depth=1), 12, 3, Rng(0))
+    network = build_network(MultilayerPerceptron(width=16, depth=1), 12, 3, Rng(0))
     with torch.no_grad():
         network.weights[-1].normal_(generator=torch.Generator().manual_seed(0))
 
@@ -119,7 +119,7 @@ def test_samples_that_hardly_repeat_stay_as_they_are():
 def test_a_fit_to_means_lands_where_the_means_are():
     held = reservoir(states=10, n=3000)
     columns, weights = held.columns(), linear_weights(held)
-    network = build_network(Network(width=32, depth=1), 10, 3, Rng(0))
+    network = build_network(MultilayerPerceptron(width=32, depth=1), 10, 3, Rng(0))
     report = fit_advantage(
         network, held, Fit(steps=400, batch=64, learning_rate=0.01, max_gradient_norm=10), Rng(1)
     )

@@ -5,14 +5,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asynccfr.config import Network
+from asynccfr.config import MultilayerPerceptron
 from asynccfr.networks import MLP, InferenceCopy, build_network, masked_softmax
 from asynccfr.seeding import Rng
 
 
 def random_network(seed: int = 1, width: int = 32, depth: int = 2) -> MLP:
     """A network of 10 inputs and 5 outputs whose output layer is random too."""
-    network = build_network(Network(width=width, depth=depth), 10, 5, Rng(seed))
+    network = build_network(MultilayerPerceptron(width=width, depth=depth), 10, 5, Rng(seed))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in (network.weights[-1], *network.biases):
@@ -25,7 +25,7 @@ def rows(n: int) -> torch.Tensor:
 
 
 def test_a_network_has_the_configured_shape() -> None:
-    network = build_network(Network(width=7, depth=3), 10, 5, Rng(0))
+    network = build_network(MultilayerPerceptron(width=7, depth=3), 10, 5, Rng(0))
     assert [tuple(weight.shape) for weight in network.weights] == [(7, 10), (7, 7), (7, 7), (5, 7)]
     assert {parameter.dtype for parameter in network.parameters()} == {torch.float32}
 
@@ -38,12 +38,12 @@ def test_a_network_computes_a_multilayer_perceptron_with_relu() -> None:
 
 
 def test_a_new_network_predicts_zero() -> None:
-    assert not build_network(Network(width=16), 10, 5, Rng(3))(rows(100)).any()
+    assert not build_network(MultilayerPerceptron(width=16), 10, 5, Rng(3))(rows(100)).any()
 
 
 def test_initialisation_depends_on_its_own_seed_only() -> None:
     def hidden(seed: int) -> torch.Tensor:
-        return build_network(Network(width=16), 10, 5, Rng(seed)).weights[1].detach()
+        return build_network(MultilayerPerceptron(width=16), 10, 5, Rng(seed)).weights[1].detach()
 
     torch.manual_seed(1)
     state = torch.get_rng_state()
@@ -53,7 +53,7 @@ def test_initialisation_depends_on_its_own_seed_only() -> None:
     assert torch.equal(hidden(4), first)
     assert not torch.equal(hidden(5), first)
     # He et al. (2015): the variance that keeps activations at their size through ReLU.
-    wide = build_network(Network(width=400), 10, 5, Rng(0)).weights[1]
+    wide = build_network(MultilayerPerceptron(width=400), 10, 5, Rng(0)).weights[1]
     assert wide.std().item() == pytest.approx((2 / 400) ** 0.5, rel=0.02)
 
 

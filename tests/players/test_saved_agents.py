@@ -4,7 +4,7 @@ import pytest
 
 from asynccfr.agents import Agent, AgentCard
 from asynccfr.arena import MatchPlan, play_match
-from asynccfr.config import Network
+from asynccfr.config import EquivariantNetwork, MultilayerPerceptron
 from asynccfr.errors import CheckpointError, PlayerError
 from asynccfr.games import load_game
 from asynccfr.networks import build_network
@@ -16,12 +16,14 @@ from asynccfr.seeding import Rng
 SPEC = "lost_cities(colors=3, numbers=5, hand_size=4)"
 
 
-@pytest.fixture
-def agent_path(tmp_path):
+@pytest.fixture(params=[MultilayerPerceptron(width=16, depth=1), EquivariantNetwork(width=8)])
+def agent_path(tmp_path, request):
     """The file of an agent that was never trained."""
     game = load_game(SPEC)
-    size = Network(width=16, depth=1)
-    network = build_network(size, game.information_state_tensor_size, game.num_actions, Rng(1))
+    size = request.param
+    network = build_network(
+        size, game.information_state_tensor_size, game.num_actions, Rng(1), game.symmetry
+    )
     card = AgentCard(game=str(game), rule="softmax", network=size, seed=1, iterations=0, nodes=0)
     path = tmp_path / "untrained.safetensors"
     path.write_bytes(Agent(card, network, game).save_bytes())

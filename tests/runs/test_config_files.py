@@ -11,7 +11,7 @@ from asynccfr.config import (
     DeepCFR,
     ExternalSampling,
     Fit,
-    Network,
+    MultilayerPerceptron,
     OutcomeSampling,
     SyncDriver,
     TrainConfig,
@@ -93,7 +93,7 @@ def test_overrides() -> None:
         "inference.driver.type=sync",
     )
     assert config.seed == 2
-    assert config.solver.network == Network(width=64)
+    assert config.solver.network == MultilayerPerceptron(width=64)
     assert config.solver.sampling == OutcomeSampling(epsilon=0.1)
     assert config.evaluation.opponents == ("random", "careful")
     assert config.inference.driver == SyncDriver()

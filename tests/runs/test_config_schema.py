@@ -31,8 +31,19 @@ def test_defaults_are_those_of_the_field_that_holds_the_table() -> None:
     assert find("solver.average_strategy.batch").default == str(DeepCFR().average_strategy.batch)
 
 
+def alternative(field: Field) -> list[str]:
+    """The override that chooses the variant which has the field."""
+    tags = {other.path for other in walk()} - {field.path}
+    above = field.path
+    while field.variant and (above := above.rpartition(".")[0]):
+        if f"{above}.type" in tags:
+            return [f"{above}.type={field.variant}"]
+    return []
+
+
 def test_every_default_can_be_set_and_changes_nothing() -> None:
     for field in walk():
+        config = with_overrides(TrainConfig(game="kuhn_poker"), alternative(field))
         if field.default != "-":
             config = with_overrides(TrainConfig(game="kuhn_poker"), choice_of_variant(field))
             assert with_overrides(config, [f"{field.path}={field.default}"]) == config

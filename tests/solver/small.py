@@ -16,7 +16,7 @@ def small_config(**changes) -> TrainConfig:
             "iterations": 3,
             "traversals": 40,
             "sampling": {"type": "outcome", "epsilon": 0.6},
-            "network": {"width": 16, "depth": 2},
+            "network": {"type": "mlp", "width": 16, "depth": 2},
             "advantage": {"memory": 200, "steps": 15, "batch": 32},
             "average_strategy": {"memory": 200, "steps": 15, "batch": 32},
         },

@@ -9,7 +9,7 @@ from asynccfr.arena import MatchPlan, play_match
 from asynccfr.cfr.best_response import nash_conv, tabulate
 from asynccfr.cfr.policy import uniform
 from asynccfr.cfr.sequence_form import sequence_form
-from asynccfr.config import Network
+from asynccfr.config import MultilayerPerceptron
 from asynccfr.errors import CheckpointError
 from asynccfr.games import load_game
 from asynccfr.network_history import NetworkHistory, from_row, to_row
@@ -25,7 +25,7 @@ from asynccfr.training import train
 from .small import digests, small_config
 
 GAME = load_game("kuhn_poker")
-SIZE = Network(width=8, depth=1)
+SIZE = MultilayerPerceptron(width=8, depth=1)
 
 
 def arbitrary_networks(seed):
@@ -212,7 +212,7 @@ async def test_a_baseline_trains_and_resumes(tmp_path):
         "type": "outcome",
         "baseline": {
             "type": "learned",
-            "network": {"width": 8, "depth": 1},
+            "network": {"type": "mlp", "width": 8, "depth": 1},
             "fit": {"memory": 500, "steps": 10, "batch": 32},
         },
     }

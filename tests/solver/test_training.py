@@ -138,7 +138,9 @@ async def test_a_checkpoint_of_another_network_is_refused(tmp_path):
     folder = RunFolder.create(tmp_path / "run", small_config())
     with folder.lock():
         await digests(folder.config, folder=folder)
-        wider = small_config(solver__network={"width": 17, "depth": 2}, solver__iterations=4)
+        wider = small_config(
+            solver__network={"type": "mlp", "width": 17, "depth": 2}, solver__iterations=4
+        )
         with pytest.raises(RunError, match="solver.network.width"):
             await digests(wider, folder=folder)
         folder.config = wider
@@ -197,14 +199,18 @@ async def test_exploding_losses_end_the_run():
     fit = {"memory": 200, "steps": 200, "batch": 32, "learning_rate": 1e3}
     with pytest.raises(TrainingDiverged, match="advantage network"):
         await digests(
-            small_config(solver__advantage=fit, solver__network={"width": 64, "depth": 3})
+            small_config(
+                solver__advantage=fit, solver__network={"type": "mlp", "width": 64, "depth": 3}
+            )
         )
 
 
 async def test_parameters_that_are_no_numbers_end_the_run():
     fit = {"memory": 200, "steps": 2, "batch": 32, "learning_rate": 1e30}
     config = small_config(
-        solver__average_strategy=fit, solver__network={"width": 8, "depth": 3}, solver__iterations=1
+        solver__average_strategy=fit,
+        solver__network={"type": "mlp", "width": 8, "depth": 3},
+        solver__iterations=1,
     )
     with pytest.raises(TrainingDiverged, match="average-strategy network"):
         await digests(config)

@@ -1,0 +1,131 @@
+"""A network that treats the blocks of a symmetric game alike, as Deep Sets do (Zaheer et al. 2017).
+
+Block c with features x_c, beside the global features g:
+
+    h_c  = relu(X x_c + G g + b)
+    h_c += relu(W h_c + U mean_c h_c + b)      for each layer
+    its actions: P h_c + p;  global actions: Q mean_c h_c + q
+
+Permuting the blocks of a row therefore permutes the outputs. Activations are kept as [blocks, n,
+width], so that one product serves all blocks and a mean over blocks adds contiguous memory.
+"""
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from asynccfr.games.symmetry import Blocks, Symmetry, outside
+from asynccfr.networks.network import Network, Workspace
+from asynccfr.seeding import Rng
+
+
+class Equivariant(Network):
+    """Rows float32 [n, tensor_size] to outputs [n, num_actions], equivariant under `symmetry`."""
+
+    def __init__(
+        self,
+        tensor_size: int,
+        num_actions: int,
+        symmetry: Symmetry,
+        *,
+        width: int,
+        layers: int,
+        rng: Rng,
+    ) -> None:
+        """He initialisation from `rng`; the output layers are 0."""
+        super().__init__()
+        generator = torch.Generator().manual_seed(rng.bits() >> 1)
+
+        def matrix(inputs: int, outputs: int, fan_in: int) -> Tensor:
+            return torch.randn(outputs, inputs, generator=generator) * math.sqrt(2 / fan_in)
+
+        self.blocks = len(symmetry.features)
+        self.features, self.actions = len(symmetry.features[0]), len(symmetry.actions[0])
+        global_features = tensor_size - self.blocks * self.features
+        global_actions = num_actions - self.blocks * self.actions
+        fan_in = self.features + global_features
+        self.block_input = nn.Parameter(matrix(self.features, width, fan_in))
+        self.global_input = nn.Parameter(matrix(global_features, width, fan_in))
+        self.input_bias = nn.Parameter(torch.zeros(width))
+        self.own, self.pooled = (
+            nn.ParameterList(matrix(width, width, 2 * width) for _ in range(layers))
+            for _ in range(2)
+        )
+        self.biases = nn.ParameterList(torch.zeros(width) for _ in range(layers))
+        self.block_output = nn.Parameter(torch.zeros(self.actions, width))
+        self.block_output_bias = nn.Parameter(torch.zeros(self.actions))
+        self.global_output = nn.Parameter(torch.zeros(global_actions, width))
+        self.global_output_bias = nn.Parameter(torch.zeros(global_actions))
+        actions = blocks_first(symmetry.actions, num_actions)
+        self.feature_order: Tensor | None
+        self.action_order: Tensor | None
+        for name, order in (
+            ("feature_order", blocks_first(symmetry.features, tensor_size)),
+            ("action_order", None if actions is None else actions.argsort()),
+        ):
+            self.register_buffer(name, order, persistent=False)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        blocks, shared = self.inputs(rows)
+        shared = linear(shared, self.global_input, self.input_bias)
+        h = (linear(blocks, self.block_input) + shared).relu()
+        for own, pooled, bias in zip(self.own, self.pooled, self.biases, strict=True):
+            h = h + (linear(h, own) + linear(h.mean(dim=0), pooled, bias)).relu()
+        return self.outputs(
+            linear(h, self.block_output, self.block_output_bias),
+            linear(h.mean(dim=0), self.global_output, self.global_output_bias),
+        )
+
+    def infer(self, rows: Tensor, workspace: Workspace) -> Tensor:
+        blocks, shared = self.inputs(rows)
+        n, width = len(rows), len(self.input_bias)
+        h, change = (workspace.take(name, rows, self.blocks * n, width) for name in ("h", "change"))
+        by_block, change_by_block = (x.view(self.blocks, n, width) for x in (h, change))
+        shared = torch.addmm(self.input_bias, shared, self.global_input.t())
+        torch.bmm(blocks, self.block_input.t().expand(self.blocks, -1, -1), out=by_block)
+        by_block.add_(shared).relu_()
+        mean = workspace.take("mean", rows, n, width)
+        for own, pooled, bias in zip(self.own, self.pooled, self.biases, strict=True):
+            torch.mean(by_block, dim=0, out=mean)
+            torch.mm(h, own.t(), out=change)
+            change_by_block.add_(torch.addmm(bias, mean, pooled.t(), out=shared)).relu_()
+            h.add_(change)
+        outputs = torch.addmm(self.block_output_bias, h, self.block_output.t())
+        return self.outputs(
+            outputs.view(self.blocks, n, self.actions),
+            torch.addmm(
+                self.global_output_bias,
+                torch.mean(by_block, dim=0, out=mean),
+                self.global_output.t(),
+            ),
+        )
+
+    def inputs(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """The features of the blocks, [blocks, n, features], and the global ones."""
+        if self.feature_order is not None:
+            rows = rows[:, self.feature_order]
+        end = self.blocks * self.features
+        blocks = rows[:, :end].view(len(rows), self.blocks, self.features)
+        return blocks.transpose(0, 1), rows[:, end:]
+
+    def outputs(self, blocks: Tensor, shared: Tensor) -> Tensor:
+        """Outputs [blocks, n, actions] and global ones in the order of the actions."""
+        rows = torch.cat([*blocks, shared], dim=1)
+        return rows if self.action_order is None else rows[:, self.action_order]
+
+    def output_parameters(self) -> Iterable[nn.Parameter]:
+        return (
+            self.block_output,
+            self.block_output_bias,
+            self.global_output,
+            self.global_output_bias,
+        )
+
+
+def blocks_first(blocks: Blocks, size: int) -> Tensor | None:
+    """The members of all blocks, then all others; None where they have that order already."""
+    order = [member for block in blocks for member in block] + list(outside(blocks, size))
+    return None if order == list(range(size)) else torch.tensor(order)

@@ -1,0 +1,78 @@
+"""What all networks share, and frozen copies of them that only evaluate."""
+
+import copy
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+
+class Workspace:
+    """Memory for activations, kept because fresh memory costs a page fault for every 4 KiB."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Tensor] = {}
+
+    def take(self, name: str, like: Tensor, *shape: int) -> Tensor:
+        """Uninitialised memory of this shape, with the type and device of `like`."""
+        size = math.prod(shape)
+        if name not in self._kept or len(self._kept[name]) < size:
+            self._kept[name] = like.new_empty(size)
+        return self._kept[name][:size].view(shape)
+
+
+class Network(nn.Module, ABC):
+    """Rows float32 [n, inputs] to outputs [n, outputs], all 0 at first, as in Brown et al. (2019).
+
+    `scale` is what one unit of its outputs is worth, in points of the game for advantages.
+    """
+
+    scale: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.ones(()))
+
+    @abstractmethod
+    def forward(self, rows: Tensor) -> Tensor:
+        """The outputs, for training."""
+
+    @abstractmethod
+    def infer(self, rows: Tensor, workspace: Workspace) -> Tensor:
+        """The same outputs in new memory; the activations are in the workspace."""
+
+    @abstractmethod
+    def output_parameters(self) -> Iterable[nn.Parameter]:
+        """The parameters that the outputs are proportional to."""
+
+    @torch.no_grad()
+    def rescale(self, scale: float) -> None:
+        """Change the unit of the outputs without changing what they are worth."""
+        for parameter in self.output_parameters():
+            parameter.mul_(self.scale / scale)
+        self.scale.fill_(scale)
+
+
+class InferenceCopy:
+    """A network frozen for evaluation: rows float32 [n, inputs] to float32 [n, outputs].
+
+    It has its own parameters, in `dtype`, and its own workspace: one call at a time.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.dtype = dtype
+        self.device = torch.device(device)
+        self._network = copy.deepcopy(network).to(self.device, dtype)
+        self._workspace = Workspace()
+
+    @torch.inference_mode()
+    def __call__(self, rows: Tensor) -> Tensor:
+        return self._network.infer(rows.to(self.device, self.dtype), self._workspace).float()
