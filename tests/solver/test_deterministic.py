@@ -7,7 +7,15 @@ import uvloop
 
 from .small import digests, small_config
 
-GAMES = ["leduc_poker", "lost_cities(colors=2, numbers=3, wagers=1, hand_size=2)"]
+MLP = {"type": "mlp", "width": 16, "depth": 2}
+EQUIVARIANT = {"type": "equivariant", "width": 16, "layers": 2}
+SETTINGS = [
+    {"game": "leduc_poker", "solver__network": MLP},
+    {
+        "game": "lost_cities(colors=2, numbers=3, wagers=1, hand_size=2)",
+        "solver__network": EQUIVARIANT,
+    },
+]
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 
 
@@ -16,25 +24,25 @@ def run(config, loop="asyncio"):
         return runner.run(digests(config))
 
 
-@pytest.fixture(scope="module", params=GAMES)
-def game_and_truth(request):
-    """A game and its digests under the sync driver."""
-    config = small_config(game=request.param, inference__driver={"type": "sync"})
+@pytest.fixture(scope="module", params=SETTINGS, ids=lambda settings: settings["game"])
+def settings_and_truth(request):
+    """A game with its network, and its digests under the sync driver."""
+    config = small_config(**request.param, inference__driver={"type": "sync"})
     return request.param, run(config)
 
 
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize(("concurrency", "max_batch"), [(1, 1), (16, 5), (16, 64), (256, 512)])
-def test_driver_and_concurrency_change_nothing(game_and_truth, concurrency, max_batch, loop):
-    game, truth = game_and_truth
+def test_driver_and_concurrency_change_nothing(settings_and_truth, concurrency, max_batch, loop):
+    settings, truth = settings_and_truth
     driver = {"type": "async", "concurrency": concurrency, "max_batch": max_batch}
-    assert run(small_config(game=game, inference__driver=driver), loop) == truth
+    assert run(small_config(**settings, inference__driver=driver), loop) == truth
 
 
-def test_traversal_processes_change_nothing(game_and_truth):
-    game, truth = game_and_truth
+def test_traversal_processes_change_nothing(settings_and_truth):
+    settings, truth = settings_and_truth
     driver = {"type": "server", "processes": 2, "concurrency": 16, "max_batch": 20}
-    assert run(small_config(game=game, inference__driver=driver)) == truth
+    assert run(small_config(**settings, inference__driver=driver)) == truth
 
 
 def test_external_sampling_too():
