@@ -34,6 +34,9 @@ from asynccfr.seeding import Rng
 CARD, CHECKSUM = "asynccfr_agent", "blake2b"
 
 
+RuleName = Literal["softmax", "regret_matching_highest", "regret_matching_uniform"]
+
+
 class AgentCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an agent plays and where it comes from.
 
@@ -42,7 +45,7 @@ class AgentCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     game: str
-    rule: Literal["softmax", "regret_matching_highest", "regret_matching_uniform"]
+    rule: RuleName
     network: config.Network
     seed: int
     iterations: int

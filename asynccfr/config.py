@@ -95,6 +95,91 @@ class DeepCFR(Struct, tag="deep_cfr", **type_tagged):
     ] = "highest"
 
 
+class Learning(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How a network learns from the fresh decisions of an iteration, with Adam."""
+
+    epochs: Annotated[int, doc("passes over the decisions", ge=1)] = 2
+    batch: Annotated[int, doc("decisions a gradient step, about", ge=1, le=1_000_000)] = 1024
+    learning_rate: Annotated[float, doc("Adam's first step size", gt=0)] = 1e-3
+    max_gradient_norm: Annotated[float, doc("gradients are scaled down to this norm", gt=0)] = 1.0
+
+
+class RegretMatching(Struct, tag="regret_matching", **type_tagged):
+    """Every action in proportion to its average advantage, where that is positive."""
+
+    plus: Annotated[bool, doc("forget negative averages of advantages, as RM+ does")] = False
+    all_negative: Annotated[
+        Literal["highest", "uniform"],
+        doc("what regret matching plays where no advantage is positive"),
+    ] = "highest"
+
+
+class Hedge(Struct, tag="hedge", **type_tagged):
+    """Softmax of average advantages: multiplicative weights, with a temperature that falls."""
+
+    temperature: Annotated[float, doc("of the softmax, in deviations of advantages", gt=0)] = 1.0
+    last_temperature: Annotated[float, doc("the same, once it has been annealed", gt=0)] = 0.1
+
+
+class LastIterate(Struct, tag="last_iterate", **type_tagged):
+    """The agent is the network that plays."""
+
+
+class AverageStrategy(
+    Fit,
+    tag="average_strategy",
+    tag_field="type",
+    frozen=True,
+    forbid_unknown_fields=True,
+    kw_only=True,
+):
+    """The agent is a network fitted to all policies so far, as theory asks."""
+
+    max_weight: Annotated[
+        float, doc("cap on a policy's weight 1 / opponent's reach: less variance, more bias", ge=1)
+    ] = 1.0
+
+
+class RegretActorCritic(Struct, tag="regret_actor_critic", **type_tagged):
+    """Regret matching on the values of a critic that sees both hands, by self-play."""
+
+    iterations: Annotated[int, doc("rounds of self-play and learning", ge=1)] = 500
+    games: Annotated[int, doc("games of self-play in an iteration", ge=1)] = 384
+    strategy: RegretMatching | Hedge = RegretMatching()
+    exploration: Annotated[
+        float, doc("probability of a uniform action, in both seats", ge=0, le=1)
+    ] = 0.03
+    trace: Annotated[float, doc("lambda of the critic's targets", ge=0, le=1)] = 0.95
+    least_weight: Annotated[
+        float, doc("advantages average with weight 2 / (iteration + 1), but no less", ge=0, le=1)
+    ] = 0.1
+    clip: Annotated[float, doc("cap on an advantage, in deviations", gt=0)] = 4.0
+    anneal: Annotated[
+        int, doc("iterations until learning rates are down to a tenth, and temperature", ge=1)
+    ] = 500
+    network: Network = MultilayerPerceptron(width=128)
+    policy_learning: Learning = Learning()
+    critic_learning: Learning = Learning(epochs=1)
+    agent: LastIterate | AverageStrategy = LastIterate()
+
+
+class PPO(Struct, tag="ppo", **type_tagged):
+    """Proximal policy optimisation by self-play, with the same critic: the yardstick."""
+
+    iterations: Annotated[int, doc("rounds of self-play and learning", ge=1)] = 500
+    games: Annotated[int, doc("games of self-play in an iteration", ge=1)] = 384
+    trace: Annotated[float, doc("lambda of advantages and the critic's targets", ge=0, le=1)] = 0.95
+    clip: Annotated[float, doc("how far a probability ratio may move from 1", gt=0)] = 0.2
+    entropy: Annotated[float, doc("bonus for entropy (nats) at first", gt=0)] = 0.1
+    last_entropy: Annotated[float, doc("bonus for entropy once annealed", gt=0)] = 0.01
+    anneal: Annotated[
+        int, doc("iterations until learning rates are down to a tenth, and entropy's bonus", ge=1)
+    ] = 500
+    network: Network = MultilayerPerceptron(width=128)
+    policy_learning: Learning = Learning()
+    critic_learning: Learning = Learning(epochs=1)
+
+
 class SyncDriver(Struct, tag="sync", **type_tagged):
     """One traversal at a time, one row a forward: the baseline to measure against."""
 
@@ -169,7 +254,7 @@ class TrainConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     game: Annotated[str, doc("a game with its parameters, as `asynccfr games` lists them")]
     seed: Annotated[int, doc("every random stream of the run derives from it", ge=0)] = 0
-    solver: DeepCFR = DeepCFR()
+    solver: DeepCFR | RegretActorCritic | PPO = DeepCFR()
     inference: Inference = Inference()
     evaluation: Evaluation = Evaluation()
     run: Run = Run()

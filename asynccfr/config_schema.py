@@ -13,13 +13,21 @@ TAG = "type"
 
 
 class Field(Struct, frozen=True):
-    """One setting: where it stands, what it may be, what it is by default and what it is for."""
+    """One setting: where it stands, what it may be, what it is by default and what it is for.
+
+    It exists where every `type` is chosen as `needs` says: `solver.type=ppo`.
+    """
 
     path: str
-    variant: str
+    needs: tuple[str, ...]
     expected: str
     default: str
     description: str
+
+    @property
+    def variant(self) -> str:
+        """The types of the tables that it stands in, outermost first."""
+        return ", ".join(choice.partition("=")[2] for choice in self.needs)
 
 
 def fields(kind: type[Struct]) -> dict[str, msgspec.structs.FieldInfo]:
@@ -88,7 +96,10 @@ def written(value: Any) -> str:
 
 
 def walk(
-    kind: type[Struct] = TrainConfig, path: str = "", instance: Any = None, variant: str = ""
+    kind: type[Struct] = TrainConfig,
+    path: str = "",
+    instance: Any = None,
+    needs: tuple[str, ...] = (),
 ) -> Iterator[Field]:
     """Every field below a struct in the order of its definition; all variants of a tagged union."""
     for name, field in fields(kind).items():
@@ -96,14 +107,15 @@ def walk(
         choices = variants(field.type)
         if not choices:
             about = meta(field.type).description or ""
-            yield Field(f"{path}{name}", variant, expected(field.type), written(default), about)
+            yield Field(f"{path}{name}", needs, expected(field.type), written(default), about)
         if len(choices) > 1:
             about = "; ".join(f"{tag}: {summary(choice)}" for tag, choice in choices.items())
             tags = "one of " + ", ".join(choices)
-            yield Field(f"{path}{name}.{TAG}", variant, tags, written(default), about)
+            yield Field(f"{path}{name}.{TAG}", needs, tags, written(default), about)
         for tag, choice in choices.items():
             chosen = default if type(default) is choice else None
-            yield from walk(choice, f"{path}{name}.", chosen, tag if len(choices) > 1 else variant)
+            below = (*needs, f"{path}{name}.{TAG}={tag}") if len(choices) > 1 else needs
+            yield from walk(choice, f"{path}{name}.", chosen, below)
 
 
 def summary(kind: type) -> str:

@@ -34,7 +34,7 @@ class TraversalPlan(Struct, frozen=True, kw_only=True):
     all_negative: str
 
     @property
-    def scheme(self) -> Scheme:
+    def scheme(self) -> Scheme[Walk]:
         if isinstance(self.sampling, ExternalSampling):
             return external_sampling
         return outcome_sampling_with_baseline if self.has_baseline else outcome_sampling

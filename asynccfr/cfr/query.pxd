@@ -12,6 +12,7 @@ cdef class Query:
 
     cdef int look(self) except -1
     cdef void take(self, const float* outputs) noexcept
+    cdef bint play_on(self, Rng rng) except -1
     cdef int write_row(self, float* row) except -1
 
 

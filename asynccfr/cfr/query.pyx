@@ -8,6 +8,9 @@ object; between them lies the forward.
 from libc.stdlib cimport free, malloc
 
 from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
+from asynccfr.games.contract cimport TERMINAL_PLAYER
+
+from asynccfr.errors import GameError
 
 
 cdef class Query:
@@ -29,6 +32,11 @@ cdef class Query:
     def __dealloc__(self):
         free(self.legal)
 
+    @property
+    def group(self):
+        """Decisions of one group share a network, and so a batch."""
+        return self.player
+
     cdef int look(self) except -1:
         """Note who is to move and what is legal; return 0."""
         self.player = self.state.current_player
@@ -40,6 +48,19 @@ cdef class Query:
         cdef int i
         for i in range(self.num_legal):
             self.outputs[i] = outputs[self.legal[i]]
+
+    cdef bint play_on(self, Rng rng) except -1:
+        """Play chance and forced actions up to a decision; False at the end of the game."""
+        while True:
+            self.state.play_chance(rng)
+            if self.state.current_player == TERMINAL_PLAYER:
+                return False
+            self.look()
+            if self.num_legal < 1:
+                raise GameError(f"{self.state!r}: no legal action, expected at least one")
+            if self.num_legal > 1:
+                return True
+            self.state.advance(self.legal[0])
 
     cdef int write_row(self, float* row) except -1:
         """Write the information state of the player to move; return 0."""

@@ -4,14 +4,17 @@ Who drives the coroutine decides what that call costs: see `asynccfr.inference.d
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
+from asynccfr.cfr.query import Query
+from asynccfr.cfr.trajectory import Episode
 from asynccfr.cfr.walk import Walk
 
-Evaluate = Callable[[Walk], Awaitable[object]]
-"""Answers the decision at which a walk waits, in place."""
+Evaluate = Callable[[Query], Awaitable[object]]
+"""Answers a decision that waits, in place."""
 
-Scheme = Callable[[Walk, Evaluate], Coroutine[Any, Any, object]]
+Traversal = TypeVar("Traversal", bound=Query)
+Scheme = Callable[[Traversal, Evaluate], Coroutine[Any, Any, object]]
 
 
 async def outcome_sampling(walk: Walk, evaluate: Evaluate) -> None:
@@ -40,3 +43,9 @@ async def external_sampling(walk: Walk, evaluate: Evaluate) -> float:
             branches = walk.branches()
             return walk.join(branches, [await external_sampling(b, evaluate) for b in branches])
     return walk.utility
+
+
+async def self_play(episode: Episode, evaluate: Evaluate) -> None:
+    """Play one game, both seats sampled from the current policy."""
+    while episode.advance():
+        await evaluate(episode)

@@ -16,10 +16,8 @@ from libc.stdlib cimport free, realloc
 from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
 from asynccfr.cfr.query cimport Query, policy_room, sample_index
 from asynccfr.cfr.samples cimport SampleBuffer
-from asynccfr.games.contract cimport State, TERMINAL_PLAYER
+from asynccfr.games.contract cimport State
 from asynccfr.seeding cimport Rng
-
-from asynccfr.errors import GameError
 
 
 cdef class Walk(Query):
@@ -86,19 +84,9 @@ cdef class Walk(Query):
         """
         if self.answered:
             self.choose()
-            self.answered = False
-        while True:
-            self.state.play_chance(self.rng)
-            if self.state.current_player == TERMINAL_PLAYER:
-                return False
-            self.look()
-            if self.num_legal < 1:
-                raise GameError(f"{self.state!r}: no legal action, expected at least one")
-            if self.num_legal > 1:
-                self.answered = True
-                self.nodes += 1
-                return True
-            self.state.advance(self.legal[0])
+        self.answered = self.play_on(self.rng)
+        self.nodes += self.answered
+        return self.answered
 
     @property
     def at_traverser(self):

@@ -48,3 +48,12 @@ def moved(blocks: Blocks, permutation: Sequence[int], size: int) -> list[int]:
         for member, place in zip(block, blocks[target], strict=True):
             places[member] = place
     return places
+
+
+def repeated(symmetry: Symmetry, times: int, size: int) -> Symmetry:
+    """The symmetry of so many tensors of `size` entries, one after the other."""
+    features = tuple(
+        tuple(copy * size + member for copy in range(times) for member in block)
+        for block in symmetry.features
+    )
+    return symmetry._replace(features=features)

@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from asynccfr.batcher import Batcher, Call
 from asynccfr.cfr.query import Query
-from asynccfr.cfr.traversal import Scheme
-from asynccfr.cfr.walk import Walk
+from asynccfr.cfr.traversal import Scheme, Traversal
 from asynccfr.config import AsyncDriver, SyncDriver
 from asynccfr.errors import first_failure
 
 if TYPE_CHECKING:  # traversal processes run walks without torch
     from asynccfr.inference.evaluator import Evaluator
 
-Collect = Callable[[Walk], None]
+Collect = Callable[[Traversal], None]
 
 
 async def traverse(
     driver: SyncDriver | AsyncDriver,
-    scheme: Scheme,
-    walks: Iterable[Walk],
+    scheme: Scheme[Traversal],
+    walks: Iterable[Traversal],
     evaluator: "Evaluator",
-    collect: Collect,
+    collect: Collect[Traversal],
 ) -> None:
     """Run every walk to its end and hand it to `collect`, in order."""
     if isinstance(driver, SyncDriver):
@@ -66,9 +65,12 @@ def run_blocking(coroutine: Coroutine[Any, Any, object]) -> None:
 
 
 async def traverse_blocking(
-    scheme: Scheme, walks: Iterable[Walk], evaluator: "Evaluator", collect: Collect
+    scheme: Scheme[Traversal],
+    walks: Iterable[Traversal],
+    evaluator: "Evaluator",
+    collect: Collect[Traversal],
 ) -> None:
-    def evaluate(walk: Walk) -> Answered:
+    def evaluate(walk: Query) -> Answered:
         evaluator([walk])
         return ANSWERED
 
@@ -80,31 +82,31 @@ async def traverse_blocking(
 
 async def traverse_batched(
     concurrency: int,
-    scheme: Scheme,
-    walks: Iterable[Walk],
+    scheme: Scheme[Traversal],
+    walks: Iterable[Traversal],
     batcher: Batcher[Query, Query],
-    collect: Collect,
-    known: Callable[[Walk], bool] | None = None,
+    collect: Collect[Traversal],
+    known: Callable[[Query], bool] | None = None,
 ) -> None:
     """Run `concurrency` walks at once, their decisions answered in place by the batcher.
 
     `known` may answer a decision at once, and tells whether it did.
     """
     numbered = enumerate(walks)
-    finished: dict[int, Walk] = {}
+    finished: dict[int, Traversal] = {}
     collected = 0
 
-    def finish(index: int, walk: Walk) -> None:
+    def finish(index: int, walk: Traversal) -> None:
         nonlocal collected
         finished[index] = walk
         while collected in finished:
             collect(finished.pop(collected))
             collected += 1
 
-    def evaluate(walk: Walk) -> Call[Query] | Answered:
+    def evaluate(walk: Query) -> Call[Query] | Answered:
         if known is not None and known(walk):
             return ANSWERED
-        return batcher.submit(walk, walk.player)
+        return batcher.submit(walk, walk.group)
 
     async def worker() -> None:
         for index, walk in numbered:

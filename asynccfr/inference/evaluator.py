@@ -6,7 +6,7 @@ sizes, because oneDNN and CUDA pay for every shape they have not met.
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Required, TypedDict
+from typing import Protocol, Required, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import torch
 from asynccfr.cfr.policy_cache import PolicyCache
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.games import Game
+from asynccfr.reports import InferenceReport
 
 Forward = Callable[[torch.Tensor], torch.Tensor]
 """A network: float32 rows [n, tensor_size] to float32 outputs [n, num_actions], on one device."""
@@ -32,6 +33,19 @@ class EvaluatorOptions(TypedDict, total=False):
     max_batch: Required[int]
     deterministic: bool
     caches: Sequence[PolicyCache]
+
+
+class Forwards(Protocol):
+    """What is known of some forwards: see `Evaluator`."""
+
+    @property
+    def batch_sizes(self) -> list[int]: ...
+    @property
+    def group_counts(self) -> list[int]: ...
+    @property
+    def answered(self) -> int: ...
+    @property
+    def forward_seconds(self) -> float: ...
 
 
 class Evaluator:
@@ -141,3 +155,20 @@ class Evaluator:
 def padded(size: int) -> int:
     """The number of rows at which a batch of `size` is run: a power of two, or a multiple of 64."""
     return 1 << (size - 1).bit_length() if size <= 64 else -(-size // 64) * 64
+
+
+def inference_report(parts: Sequence[Forwards]) -> InferenceReport:
+    """What the forwards of several parts of an iteration looked like together."""
+    sizes = np.array([size for part in parts for size in part.batch_sizes] or [0])
+    groups = [count for part in parts for count in part.group_counts]
+    return InferenceReport(
+        rows=int(sizes.sum()),
+        batches=sum(len(part.batch_sizes) for part in parts),
+        batch_mean=float(sizes.mean()),
+        batch_p50=float(np.percentile(sizes, 50)),
+        batch_p95=float(np.percentile(sizes, 95)),
+        batch_max=int(sizes.max()),
+        groups_mean=float(np.mean(groups)) if groups else 1.0,
+        forward_seconds=sum(part.forward_seconds for part in parts),
+        answered=sum(part.answered for part in parts),
+    )

@@ -8,7 +8,7 @@ holds. The networks regret-match the current profile; the agent is the average-s
 
 import copy
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -29,12 +29,12 @@ from asynccfr.games import Game
 from asynccfr.inference.baseline import BaselineEvaluator
 from asynccfr.inference.devices import resolve_device
 from asynccfr.inference.drivers import traverse
-from asynccfr.inference.evaluator import Evaluator, EvaluatorOptions
+from asynccfr.inference.evaluator import Evaluator, EvaluatorOptions, inference_report
 from asynccfr.inference.server import FinishedWalk, TraversalProcesses
 from asynccfr.network_history import NetworkHistory, from_row, to_row
 from asynccfr.networks import InferenceCopy, Network, build_network
 from asynccfr.profiles import AverageProfile, NetworkProfile
-from asynccfr.reports import FitReport, InferenceReport
+from asynccfr.reports import FitReport
 from asynccfr.reservoir import Reservoir, Samples
 from asynccfr.seeding import RESERVOIR, TRAINING, Rng, stream
 from asynccfr.solvers import parts
@@ -404,20 +404,3 @@ class Collector:
 
 def generator(seed: int, path: tuple[int, ...]) -> np.random.Generator:
     return np.random.default_rng(stream(seed, path).bits())
-
-
-def inference_report(parts: Sequence[Traversals]) -> InferenceReport:
-    """What the forwards of several players' traversals looked like together."""
-    sizes = np.array([size for part in parts for size in part.batch_sizes] or [0])
-    groups = [count for part in parts for count in part.group_counts]
-    return InferenceReport(
-        rows=int(sizes.sum()),
-        batches=sum(len(part.batch_sizes) for part in parts),
-        batch_mean=float(sizes.mean()),
-        batch_p50=float(np.percentile(sizes, 50)),
-        batch_p95=float(np.percentile(sizes, 95)),
-        batch_max=int(sizes.max()),
-        groups_mean=float(np.mean(groups)) if groups else 1.0,
-        forward_seconds=sum(part.forward_seconds for part in parts),
-        answered=sum(part.answered for part in parts),
-    )

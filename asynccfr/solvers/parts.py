@@ -1,15 +1,23 @@
-"""Networks, their history and reservoirs as named arrays, and back."""
+"""Networks, and whatever else a solver keeps, as named arrays, and back."""
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import torch
 
-from asynccfr.network_history import NetworkHistory
 from asynccfr.networks import Network
-from asynccfr.reservoir import Reservoir
 from asynccfr.solvers.protocol import Columns
 
-Parts = Mapping[str, Network | Reservoir | NetworkHistory]
+
+class Part(Protocol):
+    """A reservoir, a learner: it gives its own arrays, and takes them back."""
+
+    def columns(self) -> Columns: ...
+
+    def restore(self, columns: Columns) -> None: ...
+
+
+Parts = Mapping[str, Network | Part]
 
 
 def to_columns(parts: Parts) -> Columns:

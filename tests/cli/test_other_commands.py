@@ -49,7 +49,10 @@ def test_config_explains_every_field(run: Run) -> None:
     stdout = run("config", "--explain").stdout
     for field in walk():
         assert f"{field.path}" in stdout
-    assert "solver.sampling.epsilon (type: outcome): a number > 0 and <= 1; default" in stdout
+    assert (
+        "solver.sampling.epsilon (type: deep_cfr, outcome): a number > 0 and <= 1; default"
+        in stdout
+    )
     assert "game: a text; required" in stdout
 
 

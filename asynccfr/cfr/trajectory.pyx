@@ -1,0 +1,239 @@
+"""Self-play that records every decision of both players, ready for actor-critic learning.
+
+An `Episode` is one game in which both players sample from the current policy, mixed with a uniform one.
+What it records of a decision includes what its player could not know: the opponent's information
+state, for a critic that is used in training only. Two-player zero-sum games.
+"""
+
+from typing import NamedTuple
+
+from libc.stdint cimport int8_t, int16_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from asynccfr.cfr.query cimport Query, policy_room, sample_index
+from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
+from asynccfr.cfr.samples cimport fold, grown
+from asynccfr.games.contract cimport Game, State
+from asynccfr.seeding cimport Rng
+
+from asynccfr.errors import GameError
+from asynccfr.cfr.samples import MOST_ACTIONS
+
+
+class Decisions(NamedTuple):
+    """N decisions of whole games, one game after the other, each in the order of play.
+
+    Fields:
+        features: information states of the players to move [N, tensor_size], uint8 multiples of the
+            game's quantum or float32.
+        hidden: the opponents' information states in the same histories, likewise.
+        actions: legal actions, int16 [N, max_legal], padded with -1; columns of the next two fit.
+        outputs: what the network said, float32 [N, max_legal].
+        policy: the policy made of it, without exploration, float32 [N, max_legal].
+        chosen: the column of the action taken, int16 [N].
+        sampled: the probability with which it was taken, float32 [N].
+        players: who decided, int8 [N].
+        weights: 1 / the probability of the opponent's actions so far, as sampled, float32 [N].
+        last: 1 at the last decision of a game, uint8 [N].
+        outcomes: there, the return of the player who decided; else 0; float32 [N].
+    """
+
+    features: object
+    hidden: object
+    actions: object
+    outputs: object
+    policy: object
+    chosen: object
+    sampled: object
+    players: object
+    weights: object
+    last: object
+    outcomes: object
+
+
+cdef class DecisionBuffer:
+    """Growing columns of decisions, in the layout of `Decisions`."""
+
+    def __cinit__(self, Game game not None):
+        if game.num_players != 2:
+            raise GameError(f"{game}: {game.num_players} players, expected 2 for self-play")
+        if game.num_actions > MOST_ACTIONS:
+            raise GameError(f"{game}: {game.num_actions} actions, expected at most {MOST_ACTIONS}")
+        self.game = game
+        self.tensor_size = game.information_state_tensor_size
+        self.max_legal = game.max_legal_actions
+        self.quanta = 1.0 / game.tensor_quantum if game.tensor_quantum > 0 else 0.0
+        for i, (dtype, width) in enumerate(self.layout()):
+            self.columns[i].stride = np.dtype(dtype).itemsize * width
+        self.row = <float*>malloc(self.tensor_size * sizeof(float))
+        if self.row is NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(COLUMNS):
+            free(self.columns[i].data)
+        free(self.row)
+
+    def __len__(self):
+        return self.size
+
+    def layout(self):
+        """The type of each column's entries, and how many a row has."""
+        tensor = (np.uint8 if self.quanta > 0 else np.float32, self.tensor_size)
+        each_action = (np.float32, self.max_legal)
+        return (
+            tensor, tensor, (np.int16, self.max_legal), each_action, each_action, (np.int16, 1),
+            (np.float32, 1), (np.int8, 1), (np.float32, 1), (np.uint8, 1), (np.float32, 1),
+        )
+
+    cdef int reserve(self, Py_ssize_t size) except -1:
+        cdef int i
+        if size > self.capacity:
+            size = max(size, 2 * self.capacity, 16)
+            for i in range(COLUMNS):
+                self.columns[i].data = <char*>grown(
+                    self.columns[i].data, size * self.columns[i].stride
+                )
+            self.capacity = size
+        return 0
+
+    cdef void* at(self, int column, Py_ssize_t index) noexcept nogil:
+        return self.columns[column].data + index * self.columns[column].stride
+
+    cdef void write_features(self, int column, const float* row) noexcept nogil:
+        """Write an information state of the next decision; room must be reserved."""
+        cdef uint8_t* features = <uint8_t*>self.at(column, self.size)
+        cdef int i
+        if self.quanta > 0:
+            for i in range(self.tensor_size):
+                features[i] = <uint8_t><int>(row[i] * self.quanta + 0.5)
+        else:
+            memcpy(features, row, self.columns[column].stride)
+
+    def clear(self):
+        """Forget every decision, but keep the memory."""
+        self.size = 0
+
+    def extend(self, DecisionBuffer other not None):
+        """Append the decisions of another buffer of the same game."""
+        cdef int i
+        if other.game is not self.game:
+            raise ValueError("other: expected decisions of the same game object")
+        self.reserve(self.size + other.size)
+        for i in range(COLUMNS):
+            memcpy(self.at(i, self.size), other.columns[i].data, other.size * other.columns[i].stride)
+        self.size += other.size
+
+    def digest(self, uint64_t start=0):
+        """A 64-bit hash of every decision in order, chained to that of earlier ones by `start`."""
+        cdef uint64_t value = start
+        cdef int i
+        for i in range(COLUMNS):
+            value = fold(value, self.columns[i].data, self.size * self.columns[i].stride)
+        return value
+
+    def take(self):
+        """The decisions as copied `Decisions`, leaving the buffer empty."""
+        cdef unsigned char[::1] target
+        cdef int i
+        columns = []
+        for i, (dtype, width) in enumerate(self.layout()):
+            column = np.empty((self.size, width), dtype=dtype)
+            if self.size:
+                target = column.reshape(-1).view(np.uint8)
+                memcpy(&target[0], self.columns[i].data, self.size * self.columns[i].stride)
+            columns.append(column if i <= POLICY else column[:, 0])
+        self.size = 0
+        return Decisions(*columns)
+
+
+cdef class Episode(Query):
+    """A game of self-play from `state`.
+
+    Args:
+        state: where to start; advanced in place.
+        rng: draws chance and actions of this game alone.
+        rule: turns the network's outputs into the current policy.
+        epsilon: probability of a uniform action, in both seats.
+        reuse: an episode of the same game whose decisions have been taken, to inherit its memory.
+    """
+
+    def __init__(
+        self, State state, Rng rng not None, Rule rule, double epsilon=0.0, Episode reuse=None
+    ):
+        self.rng = rng
+        self.rule = rule
+        self.epsilon = epsilon
+        self.reach[0] = self.reach[1] = 1.0
+        self.decisions = reuse.decisions if reuse is not None else DecisionBuffer(state.game)
+        self.decisions.size = 0
+        if self.decisions.game is not state.game:
+            raise ValueError("reuse: expected an episode of the same game object")
+
+    @property
+    def group(self):
+        return 0
+
+    cdef int write_row(self, float* row) except -1:
+        cdef DecisionBuffer decisions = self.decisions
+        decisions.reserve(decisions.size + 1)
+        self.state.write_tensor(self.player, row)
+        decisions.write_features(FEATURES, row)
+        self.state.write_tensor(1 - self.player, decisions.row)
+        decisions.write_features(HIDDEN, decisions.row)
+        return 0
+
+    def advance(self):
+        """Play on to the next decision; False at the end of the game.
+
+        A decision that has been answered is sampled first; one with a single legal action is played.
+        """
+        if self.answered:
+            self.choose()
+        self.answered = self.play_on(self.rng)
+        if not self.answered:
+            self.finish()
+        return self.answered
+
+    cdef int choose(self) except -1:
+        """Record the answered decision and play a sampled action; return 0."""
+        cdef DecisionBuffer decisions = self.decisions
+        cdef Py_ssize_t row = decisions.size
+        cdef int n = self.num_legal, i
+        cdef int16_t* actions = <int16_t*>decisions.at(ACTIONS, row)
+        cdef float* outputs = <float*>decisions.at(OUTPUTS, row)
+        cdef float* policy = <float*>decisions.at(POLICY, row)
+        cdef double* behaviour = policy_room(n)
+        policy_from_outputs(self.rule, self.outputs, n, behaviour)
+        for i in range(decisions.max_legal):
+            actions[i] = self.legal[i] if i < n else -1
+            outputs[i] = self.outputs[i] if i < n else 0.0
+            policy[i] = <float>behaviour[i] if i < n else 0.0
+        for i in range(n):
+            behaviour[i] = self.epsilon / n + (1.0 - self.epsilon) * behaviour[i]
+        i = sample_index(behaviour, n, self.rng)
+        (<int16_t*>decisions.at(CHOSEN, row))[0] = i
+        (<float*>decisions.at(SAMPLED, row))[0] = <float>behaviour[i]
+        (<int8_t*>decisions.at(PLAYERS, row))[0] = self.player
+        (<float*>decisions.at(WEIGHTS, row))[0] = <float>(1.0 / max(self.reach[1 - self.player], 1e-30))
+        (<uint8_t*>decisions.at(LAST, row))[0] = 0
+        (<float*>decisions.at(OUTCOMES, row))[0] = 0.0
+        decisions.size += 1
+        self.reach[self.player] *= behaviour[i]
+        self.state.advance(self.legal[i])
+        return 0
+
+    cdef int finish(self) except -1:
+        """Record the return at the game's last decision, if it had one; return 0."""
+        cdef DecisionBuffer decisions = self.decisions
+        cdef Py_ssize_t row = decisions.size - 1
+        if row >= 0:
+            (<uint8_t*>decisions.at(LAST, row))[0] = 1
+            (<float*>decisions.at(OUTCOMES, row))[0] = <float>self.state.utility(
+                (<int8_t*>decisions.at(PLAYERS, row))[0]
+            )
+        return 0

@@ -1,0 +1,244 @@
+"""Self-play with a critic that sees both hands: regret matching on its values, or PPO.
+
+Each iteration plays whole games with the policy network in both seats and lets two networks learn
+from them side by side: the critic q(h, .), a function of the full history that is used in training
+only, by multi-step targets; and the policy network, by the `Improvement` in use. Advantages come
+from the critic as it was before it learned from these games, so that it does not flatter itself.
+
+Regret matching and Hedge belong to the family of ARMAC (Gruslys et al. 2020) and ESCHER (McAleer et
+al. 2023): the advantage of *every* legal action is q(h, a) - v(h), without importance weights. Its
+mean over the histories of an information state, as self-play meets them, is the counterfactual
+regret over the others' reach. With exact critics and averages, the weights of linear CFR
+(`least_weight` 0) and sampling that stays the same, these are the regrets of CFR up to a positive
+factor for each information state, and the *average* strategy converges to a Nash equilibrium of a
+two-player zero-sum game. Nothing is guaranteed where reach probabilities change between iterations,
+as they do here, for a moving average of advantages (`least_weight` above 0), for the last iterate
+of regret matching, or for networks: measure.
+
+One network serves both seats: information-state tensors must tell them apart where it matters.
+"""
+
+import asyncio
+import copy
+import math
+from functools import partial
+from typing import cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from asynccfr.agents import Agent, AgentCard, RuleName
+from asynccfr.cfr.policy import Policy
+from asynccfr.cfr.trajectory import Decisions
+from asynccfr.config import PPO, AverageStrategy, Inference, RegretActorCritic
+from asynccfr.errors import first_failure
+from asynccfr.fitting import fit_average_strategy
+from asynccfr.games import Game
+from asynccfr.games.symmetry import repeated
+from asynccfr.inference.devices import resolve_device
+from asynccfr.networks import InferenceCopy, Network, build_network
+from asynccfr.reports import FitReport
+from asynccfr.reservoir import Reservoir, Samples
+from asynccfr.seeding import RESERVOIR, TRAINING, stream
+from asynccfr.solvers import parts
+from asynccfr.solvers.background import in_thread
+from asynccfr.solvers.experience import Experience
+from asynccfr.solvers.improvement import Array, make_improvement
+from asynccfr.solvers.learner import Learner, Loss
+from asynccfr.solvers.protocol import Columns, Iteration, Progress
+from asynccfr.solvers.self_play import SelfPlay
+
+# Purposes that keep apart the random streams of an iteration.
+WEIGHTS, MINIBATCHES = 0, 1
+POLICY, CRITIC, AVERAGE = 0, 1, 2
+
+LAST_RATE = 0.1  # of the learning rates, once they have been annealed
+
+
+class ActorCriticSolver:
+    """The state of a run between two iterations.
+
+    Attributes:
+        policy: the network that plays; it outputs 0 at first, so play is uniform.
+        critic: action values of the full history, in units of its network's `scale`.
+        memory: everybody's policies, for the average strategy; None if it is not asked for.
+    """
+
+    def __init__(
+        self, config: RegretActorCritic | PPO, inference: Inference, game: Game, seed: int
+    ) -> None:
+        """Raises GameError if the game is not for two players, ConfigError for a server driver."""
+        self.config = config
+        self.game = game
+        self.seed = seed
+        self.device = resolve_device(inference.device)
+        self.dtype: torch.dtype = getattr(torch, inference.dtype)
+        self.improvement = make_improvement(config)
+        wanted = config.agent if isinstance(config, RegretActorCritic) else None
+        self.average_strategy = wanted if isinstance(wanted, AverageStrategy) else None
+        self.memory: Reservoir | None = None
+        if self.average_strategy is not None:
+            self.memory = Reservoir.for_game(game, self.average_strategy.memory)
+        self.self_play = SelfPlay(game, config.games, inference, self.device, seed)
+        self.policy = Learner(
+            self.improvement.name, self.fresh_network(0, POLICY), config.policy_learning
+        )
+        self.critic = Learner("critic", self.fresh_network(0, CRITIC), config.critic_learning)
+
+    def fresh_network(self, iteration: int, purpose: int) -> Network:
+        rng = stream(self.seed, (TRAINING, iteration, purpose, WEIGHTS))
+        game = self.game
+        tensors = game.num_players if purpose == CRITIC else 1
+        size, symmetry = game.information_state_tensor_size, game.symmetry
+        if symmetry is not None:
+            symmetry = repeated(symmetry, tensors, size)
+        network = build_network(
+            self.config.network, tensors * size, game.num_actions, rng, symmetry
+        )
+        return network.to(self.device)
+
+    async def iterate(self, iteration: int, progress: Progress) -> Iteration:
+        """Play, then let both networks learn, each in a thread."""
+        played = await self.self_play.play(
+            self.policy.network, self.improvement.behaviour, iteration, progress
+        )
+        experience = self.experience(played.decisions)
+        fits = await self.learn(experience, iteration, progress) if len(experience) else ()
+        return Iteration(
+            nodes=len(experience),
+            traversal_seconds=played.seconds,
+            inference=played.inference,
+            fits=fits,
+            memory={"average strategy": len(self.memory)} if self.memory is not None else {},
+            digest=f"{played.digest:016x}",
+        )
+
+    def experience(self, decisions: Decisions) -> Experience:
+        return Experience(decisions, self.game.tensor_quantum, self.device, self.dtype)
+
+    async def learn(
+        self, experience: Experience, iteration: int, progress: Progress
+    ) -> tuple[FitReport, ...]:
+        """Let the critic and the policy network learn side by side, each in a thread."""
+        values = await in_thread(lambda stop: self.values(experience, iteration))
+        losses = {
+            self.policy: self.improvement.loss(self.policy.network, experience, values, iteration),
+            self.critic: self.critic_loss(experience, self.improvement.targets(experience, values)),
+        }
+        rate = 1 - (1 - LAST_RATE) * min(1.0, (iteration - 1) / self.config.anneal)
+        try:
+            async with asyncio.TaskGroup() as group:
+                work = [
+                    group.create_task(
+                        in_thread(
+                            partial(
+                                learner.learn,
+                                loss,
+                                len(experience),
+                                stream(self.seed, (TRAINING, iteration, purpose, MINIBATCHES)),
+                                rate,
+                                partial(progress, f"{learner.name} network"),
+                            )
+                        )
+                    )
+                    for purpose, (learner, loss) in enumerate(losses.items())
+                ]
+        except BaseExceptionGroup as failures:
+            raise first_failure(failures) from None
+        self.remember(experience.decisions, iteration)
+        return tuple(task.result() for task in work)
+
+    def values(self, experience: Experience, iteration: int) -> Array:
+        """What the critic makes of every legal action, before it learns from these decisions."""
+        network = self.critic.network
+        if iteration == 1:
+            outcomes = experience.decisions.outcomes[experience.decisions.last == 1]
+            network.scale.fill_(math.sqrt(np.square(outcomes).mean()) or 1.0)
+        forward = InferenceCopy(network, dtype=self.dtype, device=self.device)
+        return experience.answers(forward, experience.everything) * np.float32(network.scale.item())
+
+    def critic_loss(self, experience: Experience, targets: Array) -> Loss:
+        network = self.critic.network
+        scaled = experience.tensor(targets) / network.scale
+
+        def loss(rows: Tensor) -> Tensor:
+            outputs = experience.outputs(network, experience.everything(rows), rows)
+            values = outputs.gather(1, experience.chosen[rows, None])[:, 0]
+            return (values - scaled[rows]).square().mean()
+
+        return loss
+
+    def remember(self, decisions: Decisions, iteration: int) -> None:
+        """Add the policies just played to the memory of the average strategy.
+
+        They were met in proportion to both players' reach; weights of 1 / the opponent's leave the
+        player's own, as an average strategy needs.
+        """
+        if self.memory is None or self.average_strategy is None:
+            return
+        samples = Samples(
+            decisions.features,
+            decisions.actions,
+            decisions.policy,
+            decisions.weights.clip(max=self.average_strategy.max_weight),
+        )
+        rng = stream(self.seed, (RESERVOIR, iteration))
+        self.memory.extend(samples, iteration, np.random.default_rng(rng.bits()))
+
+    async def make_agent(
+        self, iteration: int, nodes: int, progress: Progress
+    ) -> tuple[Agent, tuple[FitReport, ...]]:
+        """The average strategy where it is asked for, else the network that plays."""
+        if self.memory is None or self.average_strategy is None:
+            return self.last_iterate(iteration, nodes), ()
+        memory, fit = self.memory, self.average_strategy
+        network = self.fresh_network(iteration, AVERAGE)
+        report = await in_thread(
+            lambda stop: fit_average_strategy(
+                network,
+                memory,
+                fit,
+                stream(self.seed, (TRAINING, iteration, AVERAGE, MINIBATCHES)),
+                dtype=self.dtype,
+                device=self.device,
+                stop=stop,
+                on_step=lambda step, loss: progress("average-strategy network", step, fit.steps),
+            )
+        )
+        return self.agent(network, "softmax", iteration, nodes), (report,)
+
+    def last_iterate(self, iteration: int, nodes: int) -> Agent:
+        """The network that plays, as an agent, without exploration."""
+        rule = self.improvement.behaviour.rule.name.lower()
+        return self.agent(
+            copy.deepcopy(self.policy.network), cast(RuleName, rule), iteration, nodes
+        )
+
+    def agent(self, network: Network, rule: RuleName, iterations: int, nodes: int) -> Agent:
+        card = AgentCard(
+            game=str(self.game),
+            rule=rule,
+            network=self.config.network,
+            seed=self.seed,
+            iterations=iterations,
+            nodes=nodes,
+        )
+        return Agent(card, network.cpu(), self.game)
+
+    def policies(self) -> dict[str, Policy]:
+        """The last iterate, where the agent is another."""
+        if self.memory is None:
+            return {}
+        return {"last iterate": self.last_iterate(0, 0).policy}
+
+    def columns(self) -> Columns:
+        return parts.to_columns(self.named_parts())
+
+    def restore(self, columns: Columns) -> None:
+        parts.restore(self.named_parts(), columns)
+
+    def named_parts(self) -> parts.Parts:
+        """Everything that the next iteration depends on, by name."""
+        memory = {"strategy_memory": self.memory} if self.memory is not None else {}
+        return {"policy": self.policy, "critic": self.critic, **memory}

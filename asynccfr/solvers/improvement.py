@@ -1,0 +1,210 @@
+"""How a policy network learns from a critic: averages of all advantages, or policy gradients.
+
+Both see the same decisions and the same critic, so that only the rule of improvement differs.
+"""
+
+import math
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from asynccfr.cfr.plan import RULES
+from asynccfr.cfr.regret_matching import Rule
+from asynccfr.cfr.returns import action_value_targets, generalised_advantages
+from asynccfr.config import PPO, Hedge, RegretActorCritic, RegretMatching
+from asynccfr.networks import Network, masked_log_softmax, masked_softmax
+from asynccfr.solvers.experience import Experience
+from asynccfr.solvers.learner import Loss
+from asynccfr.solvers.self_play import Behaviour
+
+Array = npt.NDArray[np.float32]
+
+SMOOTHING = 0.05  # of the running deviation of advantages, an iteration
+
+
+class Improvement(Protocol):
+    """A rule of improvement; `values` are the critic's q for the legal actions, [N, K] points.
+
+    Attributes:
+        name: what the policy network's outputs are.
+        behaviour: how it is played while learning.
+    """
+
+    name: str
+    behaviour: Behaviour
+
+    def targets(self, experience: Experience, values: Array) -> Array:
+        """What the critic is to learn for the chosen actions, [N] points."""
+
+    def loss(self, network: Network, experience: Experience, values: Array, iteration: int) -> Loss:
+        """What the policy network is to minimise over the decisions of an iteration."""
+
+
+class AllActions:
+    """What regret matching and Hedge share: the averaged advantages of every legal action.
+
+    In iteration t they enter with weight w = 2 / (t + 1), as in linear CFR, until that has fallen
+    to `least_weight`: a moving average from there on. They are told in units of their running
+    deviation, which is `network.scale`, and clipped.
+    """
+
+    def __init__(self, config: RegretActorCritic) -> None:
+        self.config = config
+
+    def targets(self, experience: Experience, values: Array) -> Array:
+        played = experience.decisions
+        return action_value_targets(
+            values,
+            played.policy,
+            played.chosen,
+            played.sampled,
+            played.players,
+            played.last,
+            played.outcomes,
+            self.config.trace,
+        )
+
+    def weight(self, iteration: int) -> float:
+        return max(self.config.least_weight, 2 / (iteration + 1))
+
+    def advantages(
+        self, network: Network, experience: Experience, values: Array, iteration: int
+    ) -> Array:
+        """q - v for the legal actions, in units that the network's scale is set to; 0 elsewhere."""
+        played = experience.decisions
+        legal = played.actions >= 0
+        advantages = np.where(legal, values - state_values(played.policy, values)[:, None], 0)
+        deviation = math.sqrt(np.square(advantages).sum() / legal.sum()) or 1.0
+        last = float(network.scale)
+        scale = last + max(SMOOTHING, self.weight(iteration)) * (deviation - last)
+        network.scale.fill_(scale)
+        return (advantages / scale).clip(-self.config.clip, self.config.clip)
+
+
+class RegretMatchingOfAverages(AllActions):
+    """The network's outputs are the averages themselves; regret matching plays them.
+
+    The target of every legal action is (1 - w) * output + w * (q - v), where the output is the
+    network's own before the update.
+    """
+
+    name = "advantage"
+
+    def __init__(self, config: RegretActorCritic, strategy: RegretMatching) -> None:
+        super().__init__(config)
+        self.plus = strategy.plus
+        self.behaviour = Behaviour(RULES[strategy.all_negative], config.exploration)
+
+    def loss(self, network: Network, experience: Experience, values: Array, iteration: int) -> Loss:
+        fresh = self.advantages(network, experience, values, iteration)
+        outputs, w = experience.decisions.outputs, self.weight(iteration)
+        old = np.maximum(outputs, 0) if self.plus else outputs
+        targets = experience.tensor(((1 - w) * old + w * fresh).astype(np.float32))
+
+        def loss(rows: Tensor) -> Tensor:
+            outputs = experience.outputs(network, experience.seen(rows), rows)
+            legal = experience.legal[rows]
+            return ((outputs - targets[rows]).square() * legal).sum() / legal.sum()
+
+        return loss
+
+
+class HedgeOfAverages(AllActions):
+    """The network's outputs are logits, the averages over a temperature; their softmax plays.
+
+    The new policy is to be proportional to policy^(1 - w) * exp(w (q - v) / temperature): a step
+    of magnetic mirror descent towards the uniform policy (Sokota et al. 2023), whose last
+    iterate converges to the quantal response equilibrium of that temperature. It is fitted by
+    cross-entropy, which looks at the actions that are played.
+    """
+
+    name = "policy"
+
+    def __init__(self, config: RegretActorCritic, strategy: Hedge) -> None:
+        super().__init__(config)
+        self.strategy = strategy
+        self.behaviour = Behaviour(Rule.SOFTMAX, config.exploration)
+
+    def loss(self, network: Network, experience: Experience, values: Array, iteration: int) -> Loss:
+        fresh = self.advantages(network, experience, values, iteration)
+        played, w = experience.decisions, self.weight(iteration)
+        done = (iteration - 1) / self.config.anneal
+        temperature = annealed(self.strategy.temperature, self.strategy.last_temperature, done)
+        # In logarithms, with a floor: a policy may underflow to 0.
+        logits = (1 - w) * np.log(np.maximum(played.policy, 1e-30)) + w / temperature * fresh
+        targets = masked_softmax(experience.tensor(logits.astype(np.float32)), experience.legal)
+
+        def loss(rows: Tensor) -> Tensor:
+            outputs = experience.outputs(network, experience.seen(rows), rows)
+            logarithms = masked_log_softmax(outputs, experience.legal[rows])
+            return -(targets[rows] * logarithms).sum(dim=1).mean()
+
+        return loss
+
+
+class PolicyGradient:
+    """PPO (Schulman et al. 2017): clipped ratios, GAE, an entropy bonus that is annealed."""
+
+    name = "policy"
+
+    def __init__(self, config: PPO) -> None:
+        self.config = config
+        self.behaviour = Behaviour(Rule.SOFTMAX, 0.0)
+
+    def targets(self, experience: Experience, values: Array) -> Array:
+        return self.advantages(experience, values) + state_values(
+            experience.decisions.policy, values
+        )
+
+    def advantages(self, experience: Experience, values: Array) -> Array:
+        played = experience.decisions
+        return generalised_advantages(
+            state_values(played.policy, values),
+            played.players,
+            played.last,
+            played.outcomes,
+            self.config.trace,
+        )
+
+    def loss(self, network: Network, experience: Experience, values: Array, iteration: int) -> Loss:
+        raw = self.advantages(experience, values)
+        advantages = experience.tensor((raw - raw.mean()) / (raw.std() + 1e-8))
+        before = experience.tensor(np.log(experience.decisions.sampled))
+        done = (iteration - 1) / self.config.anneal
+        bonus = annealed(self.config.entropy, self.config.last_entropy, done)
+        clip = self.config.clip
+
+        def loss(rows: Tensor) -> Tensor:
+            outputs = experience.outputs(network, experience.seen(rows), rows)
+            legal = experience.legal[rows]
+            logarithms = masked_log_softmax(outputs, legal)
+            entropy = -(logarithms.exp() * logarithms * legal).sum(dim=1).mean()
+            chosen = logarithms.gather(1, experience.chosen[rows, None])[:, 0]
+            ratios, gains = (chosen - before[rows]).exp(), advantages[rows]
+            clipped = ratios.clamp(1 - clip, 1 + clip)
+            return -torch.minimum(ratios * gains, clipped * gains).mean() - bonus * entropy
+
+        return loss
+
+
+def state_values(policy: Array, values: Array) -> Array:
+    """The mean of the action values [N, K] under the policy: [N]."""
+    means: Array = np.einsum("nk,nk->n", policy, values)
+    return means
+
+
+def annealed(first: float, last: float, done: float) -> float:
+    """Falls geometrically from the first value to the last as `done` goes to 1, and stays."""
+    return float(first * (last / first) ** min(done, 1.0))
+
+
+def make_improvement(config: RegretActorCritic | PPO) -> Improvement:
+    """The rule of improvement that the configuration asks for."""
+    if isinstance(config, PPO):
+        return PolicyGradient(config)
+    if isinstance(config.strategy, Hedge):
+        return HedgeOfAverages(config, config.strategy)
+    return RegretMatchingOfAverages(config, config.strategy)

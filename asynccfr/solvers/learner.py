@@ -1,0 +1,117 @@
+"""A network with its optimiser, both kept from one iteration to the next."""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from statistics import fmean
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from asynccfr.config import Learning
+from asynccfr.errors import TrainingDiverged
+from asynccfr.networks import Network
+from asynccfr.reports import FitReport
+from asynccfr.seeding import Rng
+from asynccfr.solvers.protocol import Columns
+
+Loss = Callable[[Tensor], Tensor]
+"""The loss, a scalar, of the decisions whose numbers it is given, int64 [n]."""
+
+
+class Learner:
+    """Adam on one network, a few passes over every iteration's decisions.
+
+    Args:
+        name: what reports and errors call the network.
+        network: learns in place, where it is.
+        config: batch size, learning rate and so on.
+    """
+
+    def __init__(self, name: str, network: Network, config: Learning) -> None:
+        self.name = name
+        self.network = network
+        self.config = config
+        self.parameters = list(network.parameters())
+        self.adam = torch.optim.Adam(self.parameters, lr=config.learning_rate, fused=True)
+
+    def learn(
+        self,
+        loss: Loss,
+        decisions: int,
+        rng: Rng,
+        rate: float,
+        progress: Callable[[int, int], None],
+        stop: threading.Event,
+    ) -> FitReport:
+        """Take `epochs` passes in batches of about `batch` rows, at `rate` times the learning rate.
+
+        `progress` is told the steps taken and how many there are. Raises TrainingDiverged for a
+        loss that is not finite.
+        """
+        begun = time.perf_counter()
+        draws = np.random.default_rng(rng.bits())
+        device = self.parameters[0].device
+        batches = max(1, round(decisions / self.config.batch))
+        for group in self.adam.param_groups:
+            group["lr"] = rate * self.config.learning_rate
+        losses: list[Tensor] = []
+        for _ in range(self.config.epochs):
+            order = torch.from_numpy(draws.permutation(decisions)).to(device)
+            for rows in order.chunk(batches):
+                if stop.is_set():
+                    break
+                losses.append(self.step(loss(rows)))
+                progress(len(losses), batches * self.config.epochs)
+        values = torch.stack(losses).tolist() if losses else [math.nan]
+        if losses and not math.isfinite(sum(values)):
+            raise TrainingDiverged(
+                f"{self.name} network: the loss is {values[-1]}, expected a finite number; lower "
+                f"learning_rate ({self.config.learning_rate:g}) or max_gradient_norm "
+                f"({self.config.max_gradient_norm:g})"
+            )
+        tenth = math.ceil(len(values) / 10)
+        return FitReport(
+            network=self.name,
+            samples=decisions,
+            steps=len(losses),
+            loss_first=fmean(values[:tenth]),
+            loss_last=fmean(values[-tenth:]),
+            seconds=time.perf_counter() - begun,
+        )
+
+    def step(self, loss: Tensor) -> Tensor:
+        self.adam.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_gradient_norm)
+        self.adam.step()
+        return loss.detach()
+
+    def columns(self) -> Columns:
+        """The network's parameters and the moments of Adam."""
+        moments = self.adam.state_dict()["state"]
+        held = {f"network.{name}": value for name, value in self.network.state_dict().items()}
+        held |= {
+            f"adam.{number}.{key}": value
+            for number, state in moments.items()
+            for key, value in state.items()
+        }
+        return {name: value.cpu().numpy() for name, value in held.items()}
+
+    def restore(self, columns: Columns) -> None:
+        """Take up what `columns` gave. Raises RuntimeError if it does not fit."""
+        network: dict[str, Tensor] = {}
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, column in columns.items():
+            part, rest = name.split(".", 1)
+            value = torch.from_numpy(column.copy())
+            if part == "network":
+                network[rest] = value
+            else:
+                number, key = rest.split(".")
+                moments.setdefault(int(number), {})[key] = value
+        self.network.load_state_dict(network)
+        groups = self.adam.state_dict()["param_groups"]
+        self.adam.load_state_dict({"state": moments, "param_groups": groups})

@@ -1,0 +1,191 @@
+"""The actor-critic solvers: what they learn, and that runs repeat, resume and agree."""
+
+import asyncio
+
+import numpy as np
+import pytest
+import torch
+
+from asynccfr.agents import Agent
+from asynccfr.cfr.best_response import nash_conv
+from asynccfr.config_files import resolve
+from asynccfr.errors import ConfigError, TrainingDiverged
+from asynccfr.games import load_game
+from asynccfr.runs import RunFolder
+from asynccfr.solvers import make_solver
+
+from .small import digests
+
+LOST_CITIES = "lost_cities(colors=2, numbers=3, wagers=1, hand_size=2)"
+LEARNING = {"batch": 64, "epochs": 2, "learning_rate": 3e-3}
+AVERAGE = {"type": "average_strategy", "memory": 10_000, "steps": 100, "batch": 64}
+REGRETS = {"type": "regret_actor_critic", "strategy": {"type": "regret_matching"}}
+SOLVERS = {
+    "regret matching": REGRETS,
+    "RM+": REGRETS | {"strategy": {"type": "regret_matching", "plus": True}},
+    "hedge": REGRETS | {"strategy": {"type": "hedge"}},
+    "average strategy": REGRETS | {"agent": AVERAGE},
+    "ppo": {"type": "ppo"},
+}
+
+
+def small(solver, game="kuhn_poker", driver=None, **fields):
+    """Three iterations of 40 games."""
+    common = {
+        "iterations": 3,
+        "games": 40,
+        "network": {"type": "mlp", "width": 16, "depth": 2},
+        "policy_learning": LEARNING,
+        "critic_learning": LEARNING,
+    }
+    return resolve(
+        {
+            "game": game,
+            "solver": {**common, **SOLVERS[solver], **fields},
+            "inference": {
+                "device": "cpu",
+                "deterministic": True,
+                "threads": 1,
+                "driver": driver or {"type": "async", "concurrency": 16},
+            },
+            "evaluation": {"deals": 10, "opponents": ["random"]},
+        }
+    )
+
+
+def no_progress(phase, done, total):
+    pass
+
+
+def solver_of(config):
+    return make_solver(config, load_game(config.game))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+async def test_drivers_change_nothing(solver):
+    drivers = [{"type": "sync"}, {"type": "async", "concurrency": 7, "max_batch": 5}, None]
+    runs = [await digests(small(solver, LOST_CITIES, driver)) for driver in drivers]
+    assert runs[0] == runs[1] == runs[2]
+    assert len(set(runs[0])) == 3
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+async def test_resuming_equals_training_in_one_go(tmp_path, solver):
+    whole = await digests(small(solver, iterations=5))
+    with RunFolder.create(tmp_path / "run", small(solver)).lock() as folder:
+        await digests(folder.config, folder=folder)
+    longer = small(solver, iterations=5)
+    with RunFolder.open(tmp_path / "run").lock() as folder:
+        folder.reconfigure(longer)
+        await digests(longer, folder=folder)
+        assert [report.sample_digest for report in folder.reports()] == whole
+
+
+@pytest.mark.parametrize("solver", ["regret matching", "average strategy"])
+async def test_restored_solvers_make_the_same_agent(solver):
+    first, second = (solver_of(small(solver)) for _ in range(2))
+    for iteration in (1, 2):
+        await first.iterate(iteration, no_progress)
+    second.restore({name: column.copy() for name, column in first.columns().items()})
+    agents = [(await each.make_agent(2, 0, no_progress))[0] for each in (first, second)]
+    parameters = [agent.network.state_dict() for agent in agents]
+    assert all(torch.equal(value, parameters[1][name]) for name, value in parameters[0].items())
+
+
+async def test_play_starts_uniform_and_explores():
+    solver = solver_of(small("regret matching", exploration=0.5))
+    behaviour = solver.improvement.behaviour
+    played = await solver.self_play.play(solver.policy.network, behaviour, 1, no_progress)
+    assert (played.decisions.policy == 0.5).all()
+    assert (played.decisions.sampled == 0.5).all()
+    with torch.no_grad():
+        solver.policy.network.biases[-1].copy_(torch.tensor([1.0, -1.0]))
+    played = await solver.self_play.play(solver.policy.network, behaviour, 1, no_progress)
+    chance = np.where(played.decisions.chosen == 0, 0.75, 0.25)
+    assert played.decisions.sampled == pytest.approx(chance)
+
+
+async def test_the_critic_sees_both_hands():
+    """It foretells how an action ends the game, which in Kuhn poker no player can."""
+    solver = solver_of(small("regret matching", games=500, exploration=0.5))
+    for iteration in range(1, 13):
+        await solver.iterate(iteration, no_progress)
+    behaviour = solver.improvement.behaviour
+    played = await solver.self_play.play(solver.policy.network, behaviour, 13, no_progress)
+    values = solver.values(solver.experience(played.decisions), 13)
+    ended = played.decisions.last == 1
+    foretold = values[ended, played.decisions.chosen[ended]]
+    outcomes = played.decisions.outcomes[ended]
+    assert np.square(foretold - outcomes).mean() < 0.05 * outcomes.var()
+
+
+@pytest.mark.parametrize("solver", ["average strategy", "hedge", "ppo"])
+async def test_learning_beats_uniform_play(solver):
+    """A few seconds of Kuhn poker, where uniform play has a NashConv of 0.917."""
+    fields = {"exploration": 0.4, "least_weight": 0} if solver != "ppo" else {}
+    trained = solver_of(small(solver, games=300, anneal=20, **fields))
+    for iteration in range(1, 21):
+        await trained.iterate(iteration, no_progress)
+    agent, _ = await trained.make_agent(20, 0, no_progress)
+    assert nash_conv(trained.game, agent.policy).nash_conv < 0.7
+
+
+@pytest.mark.parametrize("learner", ["policy", "critic"])
+async def test_diverging_ends_the_run(learner):
+    fields = {f"{learner}_learning": LEARNING | {"learning_rate": 1e30, "max_gradient_norm": 1e30}}
+    name = "advantage" if learner == "policy" else "critic"
+    with pytest.raises(TrainingDiverged, match=f"{name} network.*learning_rate"):
+        await digests(small("regret matching", **fields))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"exploration": 1.5}, "solver.exploration"),
+        ({"strategy": {"type": "softmax"}}, "one of regret_matching, hedge"),
+        ({"strategy": {"type": "hedge", "plus": True}}, "it needs type: regret_matching"),
+        ({"games": 0}, "solver.games"),
+        ({"agent": {"type": "average"}}, "one of last_iterate, average_strategy"),
+    ],
+)
+def test_bad_fields_are_refused(fields, message):
+    with pytest.raises(ConfigError, match=message):
+        small("regret matching", **fields)
+
+
+async def test_drivers_with_processes_are_refused():
+    with pytest.raises(ConfigError, match=r"inference\.driver.*sync or async"):
+        await digests(small("regret matching", driver={"type": "server"}))
+
+
+async def test_cancelling_stops_both_learners():
+    config = small("regret matching", games=400)
+    solver = solver_of(config)
+    learning = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def progress(phase, done, total):
+        if phase == "critic network":
+            loop.call_soon_threadsafe(learning.set)
+
+    task = asyncio.create_task(solver.iterate(1, progress))
+    await learning.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_the_saved_agent_plays_without_exploring(tmp_path):
+    solver = solver_of(small("hedge", exploration=0.5))
+    await solver.iterate(1, no_progress)
+    agent, fits = await solver.make_agent(1, 99, no_progress)
+    path = tmp_path / "agent.safetensors"
+    path.write_bytes(agent.save_bytes())
+    loaded = Agent.load(path)
+    assert fits == ()
+    assert (loaded.card.iterations, loaded.card.nodes, loaded.card.rule) == (1, 99, "softmax")
+    for mine, its in zip(
+        solver.policy.network.parameters(), loaded.network.parameters(), strict=True
+    ):
+        assert torch.equal(mine, its)
