@@ -28,7 +28,7 @@ pyximport.install(language_level=3)
 from benchmarks.lockstep import advance  # noqa: E402
 
 BLOCKING_WORKERS = 8  # as in the measurement that this project started from
-WINDOW_US = 200
+WINDOW_US = 1000
 MAX_BATCH = 512
 
 

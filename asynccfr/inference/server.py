@@ -194,22 +194,30 @@ class Traversal:
     async def follow(self, process: Process, share: Share, group: asyncio.TaskGroup) -> None:
         """Have a process make its share."""
         channel = await process.connect()
+        channel.send(share)
         try:
-            channel.send(share)
-            while True:
-                message = await channel.receive()
-                if isinstance(message, Request):
-                    group.create_task(self.answer(channel, message))
-                elif isinstance(message, Bundle):
-                    self.merger.add(share.numbers.start, message)
-                elif isinstance(message, Failure):
-                    raise TraversalProcessDied(f"{process.name} failed: {message.text}")
-                elif message is None:
-                    raise process.died()
-                else:
-                    return
+            # Its requests count for it: once every process waits, no batch waits any longer.
+            with self.batcher.participant():
+                await self.listen(process, channel, share, group)
         finally:
             channel.close()
+
+    async def listen(
+        self, process: Process, channel: Channel, share: Share, group: asyncio.TaskGroup
+    ) -> None:
+        """Heed a process until it has finished its share."""
+        while True:
+            message = await channel.receive()
+            if isinstance(message, Request):
+                group.create_task(self.answer(channel, message))
+            elif isinstance(message, Bundle):
+                self.merger.add(share.numbers.start, message)
+            elif isinstance(message, Failure):
+                raise TraversalProcessDied(f"{process.name} failed: {message.text}")
+            elif message is None:
+                raise process.died()
+            else:
+                return
 
     async def answer(self, channel: Channel, request: Request) -> None:
         await self.batcher(request)

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -98,6 +99,14 @@ async def test_batches_are_bounded_and_counted(processes):
     waiting = evaluator()
     await served(processes(processes=2, concurrency=30), plan(), waiting)
     assert max(waiting.batch_sizes) > 3
+
+
+async def test_no_batch_waits_once_every_process_does(processes):
+    patient = processes(processes=3, concurrency=1, max_batch=64, batch_window_us=2_000_000)
+    blocked = evaluator()
+    await asyncio.wait_for(served(patient, plan(60), blocked), timeout=30)
+    batches = np.add.reduceat(blocked.batch_sizes, np.cumsum([0, *blocked.group_counts[:-1]]))
+    assert np.median(batches) == 3
 
 
 async def test_networks_may_change_between_traversals(processes):

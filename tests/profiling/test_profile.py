@@ -3,7 +3,6 @@
 No time is asserted but between sizes so far apart that no machine turns them round.
 """
 
-import io
 import os
 
 import msgspec
@@ -11,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 
+from asynccfr.cli import main
 from asynccfr.config import AsyncDriver, DeepCFR, ExternalSampling, Inference, Network, TrainConfig
+from asynccfr.config_files import dump
 from asynccfr.profiling import boundary, calibration, forward, gather, step, whole_run
 from asynccfr.profiling.calibration import Prediction, Setting, judged
 from asynccfr.profiling.forward import Way
 from asynccfr.profiling.measuring import Spread
 from asynccfr.profiling.phases import PHASES
-from asynccfr.profiling.pictures import draw
 from asynccfr.profiling.placement import verdict
-from asynccfr.profiling.profile import Profile, profile
+from asynccfr.profiling.profile import Profile
 from asynccfr.profiling.subject import Scale, Subject
-from asynccfr.profiling.tables import print_profile
 
 TINY = Scale(repetitions=2, most_rows=32, traversals=16, concurrency=16)
 
@@ -163,22 +162,19 @@ def test_waiting_decisions_are_spread_over_the_game(subject):
     assert np.isfinite(subject.features(10).numpy()).all()
 
 
-def test_a_profile_reads_back_and_can_be_drawn(monkeypatch, tmp_path):
-    from rich.console import Console
-
+def test_the_command_measures_prints_writes_and_draws(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     monkeypatch.setattr("asynccfr.profiling.profile.QUICK", TINY)
-    phases = []
-    found = profile(config(), quick=True, progress=phases.append)
-    assert len(phases) > 6
+    file, json, plots = tmp_path / "config.yaml", tmp_path / "profile.json", tmp_path / "plots"
+    file.write_text(dump(config()))
+    assert main(["profile", str(file), "--quick", "--json", str(json), "--plots", str(plots)]) == 0
+    found = msgspec.json.decode(json.read_bytes(), type=Profile)
     assert len(found.calibration.predictions) >= 24
-    data = msgspec.json.encode(found)
-    assert msgspec.json.decode(data, type=Profile) == found
-    console = Console(record=True, width=120, file=io.StringIO())
-    print_profile(found, console)
-    text = console.export_text()
-    assert "unaccounted" in text
-    assert found.calibration.reason.split(":")[0] in text
-    pictures = draw(found, tmp_path)
-    assert len(pictures) == 6
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
+    assert found.machine.cores == 1
+    printed = capsys.readouterr()
+    assert "unaccounted" in printed.out
+    assert found.calibration.reason.split(":")[0] in printed.out
+    assert "a whole run" in printed.err
+    pictures = sorted(path.name for path in plots.iterdir())
+    names = ("forward", "gather", "model", "placement", "run", "step")
+    assert pictures == [f"{name}.png" for name in names]
