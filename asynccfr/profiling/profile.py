@@ -18,7 +18,7 @@ from asynccfr.profiling import (
 )
 from asynccfr.profiling.forward import torch_threads
 from asynccfr.profiling.measuring import Machine, machine
-from asynccfr.profiling.subject import QUICK, Scale, Subject
+from asynccfr.profiling.subject import GPU, QUICK, Scale, Subject
 
 
 class Profile(Struct, frozen=True, kw_only=True):
@@ -47,8 +47,8 @@ def profile(
 
     `progress` is told what is being measured.
     """
-    scale = QUICK if quick else Scale()
     subject = Subject(config)
+    scale = QUICK if quick else GPU if subject.device.type == "cuda" else Scale()
     with torch_threads(config.inference.threads or os.cpu_count() or 1):
         progress("the policy boundary")
         calls = boundary.measure(subject, 200 if quick else 2000)

@@ -54,6 +54,7 @@ class Scale(Struct, frozen=True, kw_only=True):
         return [1 << power for power in range(self.most_rows.bit_length())]
 
 
+GPU = Scale(traversals=4096, concurrency=4096)
 QUICK = Scale(repetitions=2, most_rows=256, traversals=64, concurrency=64)
 
 
