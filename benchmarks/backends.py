@@ -198,8 +198,9 @@ def main(quick: bool, json: Path | None) -> None:
     the loop in lockstep; a batch of the blocking server has at most as many rows as workers.
     """
     record = compare(quick)
+    repetitions = record.async_over_lockstep.repetitions
     report(
-        f"Backends: {record.game}, 3x512 network, {record.machine.torch_threads} torch threads",
+        f"Backends: {record.game}, 3x512 network, medians of {repetitions} (5% to 95%)",
         (
             "backend",
             "nodes/s",

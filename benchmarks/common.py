@@ -38,6 +38,9 @@ def report(
     table = Table(*columns, title=title)
     for row in rows:
         table.add_row(*map(str, row))
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    if isinstance(where := getattr(record, "machine", None), Machine):
+        console.print(str(where))
     if json is not None:
         json.write_bytes(msgspec.json.format(msgspec.json.encode(record)))

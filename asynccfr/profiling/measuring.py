@@ -23,6 +23,13 @@ class Machine(Struct, frozen=True, kw_only=True):
     torch: str
     torch_threads: int
 
+    def __str__(self) -> str:
+        return (
+            f"{self.processor}, {self.cores} cores, {self.accelerator or 'no GPU'}, load "
+            f"{self.load:.1f}; {self.system}; Python {self.python}, torch {self.torch}, "
+            f"{self.torch_threads} threads"
+        )
+
 
 class Spread(Struct, frozen=True, kw_only=True):
     """Repeated measurements of one figure, whose unit the field that holds this names."""

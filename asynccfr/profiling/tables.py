@@ -10,13 +10,8 @@ from asynccfr.profiling.profile import Profile
 
 
 def print_profile(profile: Profile, console: Console) -> None:
-    where = profile.machine
-    console.print(
-        f"{profile.game} on {where.processor}, {where.cores} cores, "
-        f"{where.accelerator or 'no GPU'}, load {where.load:.1f}; {where.system}; "
-        f"Python {where.python}, torch {where.torch}, {where.torch_threads} threads; "
-        f"medians of {profile.scale.repetitions} repetitions (5% to 95%)"
-    )
+    repetitions = profile.scale.repetitions
+    console.print(f"{profile.game} on {profile.machine}; medians of {repetitions} (5% to 95%)")
     for part in (boundary, forwards, gathers, step, contention, whole_run, model, placement):
         console.print(part(profile))
     console.print(profile.calibration.reason)
