@@ -155,7 +155,7 @@ class Lockstep(Arm):
 
 def compare(quick: bool) -> BackendsRecord:
     concurrency, repetitions = (256, 2) if quick else (1024, 3)
-    many, few = concurrency * 3 // 2, 16 if quick else 32
+    many, few = concurrency * 5 // 4, 16
     batched = AsyncDriver(concurrency=concurrency, max_batch=MAX_BATCH)
     arms = {
         "blocking, local": Arm(SyncDriver(), few),
