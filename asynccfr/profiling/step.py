@@ -22,7 +22,7 @@ from asynccfr.profiling.phases import PHASES, PhasedEvaluator, phased
 from asynccfr.profiling.subject import Scale, Subject
 
 PARTS = ("collect", *PHASES, "wake-up")
-STEPS = 8
+STEPS = 4
 
 
 class StepCost(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ def measure(subject: Subject, scale: Scale) -> StepCost:
         walks, evaluator = waiting[:size], phased(subject, size)
         plain = subject.evaluator(size)
         kept = found[size] = {name: [] for name in (*PARTS, "whole")}
-        for repetition in range(4 * scale.repetitions + 1):
+        for repetition in range(2 * scale.repetitions + 1):
             parts = run(apart(walks, evaluator))
             parts["whole"] = run(whole(walks, plain))
             for name, seconds in parts.items() if repetition else ():
@@ -80,9 +80,10 @@ def to_curve(sizes: list[int], found: Sequence[Spread]) -> Curve:
 
 
 async def apart(walks: list[Walk], evaluator: PhasedEvaluator) -> dict[str, float]:
-    """Seconds of each part of one step."""
+    """Seconds of each part of a step, the mean of several."""
     player = walks[0].player
     phases: list[dict[str, float]] = []
+    total = dict.fromkeys(PARTS, 0.0)
 
     def evaluate(queries: list[Query]) -> list[Query]:
         evaluator(queries)
@@ -93,29 +94,36 @@ async def apart(walks: list[Walk], evaluator: PhasedEvaluator) -> dict[str, floa
         for call in calls:
             await call
 
-    evaluator.reset()
     async with Batcher(evaluate, max_batch=len(walks), inline=True) as batcher:
-        started = time.perf_counter()
-        rounds = [[batcher.submit(walk, player) for walk in walks] for _ in range(3)]
-        collect = (time.perf_counter() - started) / 3
-        await asyncio.gather(*map(asyncio.ensure_future, map(wait, *rounds)))
-    (_, second_end), (third_start, _) = evaluator.spans[1:]
-    first, second, _ = phases
-    parts = {phase: second[phase] - first[phase] for phase in PHASES}
-    return {"collect": collect, **parts, "wake-up": third_start - second_end}
+        for _ in range(STEPS):
+            evaluator.reset()
+            phases.clear()
+            started = time.perf_counter()
+            rounds = [[batcher.submit(walk, player) for walk in walks] for _ in range(3)]
+            total["collect"] += (time.perf_counter() - started) / 3
+            await asyncio.gather(*map(asyncio.ensure_future, map(wait, *rounds)))
+            (_, second_end), (third_start, _) = evaluator.spans[1:]
+            total["wake-up"] += third_start - second_end
+            for phase in PHASES:
+                total[phase] += phases[1][phase] - phases[0][phase]
+    return {name: seconds / STEPS for name, seconds in total.items()}
 
 
 async def whole(walks: list[Walk], evaluator: Evaluator) -> float:
     """Seconds a step, of tasks that ask again as soon as they are answered."""
     player = walks[0].player
+    marks: list[float] = []
 
     async def ask(walk: Walk) -> None:
-        for _ in range(STEPS):
+        for _ in range(STEPS + 1):
             await batcher.submit(walk, player)
+            if walk is walks[0]:
+                marks.append(time.perf_counter())
 
-    async with Batcher(evaluator, max_batch=len(walks), inline=True) as batcher:
-        started = time.perf_counter()
-        async with asyncio.TaskGroup() as group:
-            for walk in walks:
-                group.create_task(ask(walk))
-        return (time.perf_counter() - started) / STEPS
+    async with (
+        Batcher(evaluator, max_batch=len(walks), inline=True) as batcher,
+        asyncio.TaskGroup() as group,
+    ):
+        for walk in walks:
+            group.create_task(ask(walk))
+    return (marks[-1] - marks[0]) / STEPS
