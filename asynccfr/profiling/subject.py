@@ -90,9 +90,10 @@ class Subject:
         solver = DeepCFRSolver(config, inference, self.game, seed=0)
         generator = torch.Generator().manual_seed(0)
         for each in solver.advantage_networks:
-            with torch.no_grad():
-                *_, last = (p for p in each.parameters() if p.dim() == 2)
-                last.copy_(OUTPUT_SCALE * torch.randn(last.shape, generator=generator))
+            for weight in each.parameters():
+                if weight.dim() > 1 and not weight.any():  # what keeps the outputs at 0
+                    noise = OUTPUT_SCALE * torch.randn(weight.shape, generator=generator)
+                    weight.data.copy_(noise)
         return solver
 
     def forwards(

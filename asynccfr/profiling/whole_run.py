@@ -154,10 +154,10 @@ def node_us(subject: Subject, scale: Scale) -> float:
     outputs = OUTPUT_SCALE * np.random.default_rng(0).standard_normal(
         (scale.concurrency, subject.game.num_actions), np.float32
     )
-    waiting: list[Walk] = []
+    waiting: list[Query] = []
     active: list[tuple[Walk, Coroutine[Any, Any, object]]] = []
 
-    def evaluate(walk: Walk) -> Turn:
+    def evaluate(walk: Query) -> Turn:
         waiting.append(walk)
         return TURN
 

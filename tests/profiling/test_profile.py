@@ -11,7 +11,14 @@ import pytest
 import torch
 
 from asynccfr.cli import main
-from asynccfr.config import AsyncDriver, DeepCFR, ExternalSampling, Inference, Network, TrainConfig
+from asynccfr.config import (
+    AsyncDriver,
+    DeepCFR,
+    ExternalSampling,
+    Inference,
+    MultilayerPerceptron,
+    TrainConfig,
+)
 from asynccfr.config_files import dump
 from asynccfr.profiling import boundary, calibration, forward, gather, step, whole_run
 from asynccfr.profiling.calibration import Prediction, Setting, judged
@@ -28,7 +35,7 @@ TINY = Scale(repetitions=2, most_rows=32, traversals=16, concurrency=16)
 def config(width=16, **solver):
     return TrainConfig(
         game="leduc_poker",
-        solver=DeepCFR(network=Network(width=width, depth=2), **solver),
+        solver=DeepCFR(network=MultilayerPerceptron(width=width, depth=2), **solver),
         inference=Inference(driver=AsyncDriver(), device="cpu", threads=1),
     )
 
