@@ -107,6 +107,9 @@ class Learning(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class RegretMatching(Struct, tag="regret_matching", **type_tagged):
     """Every action in proportion to its average advantage, where that is positive."""
 
+    least_weight: Annotated[
+        float, doc("advantages average with weight 2 / (iteration + 1), but no less", ge=0, le=1)
+    ] = 0.1
     plus: Annotated[bool, doc("forget negative averages of advantages, as RM+ does")] = False
     all_negative: Annotated[
         Literal["highest", "uniform"],
@@ -115,10 +118,15 @@ class RegretMatching(Struct, tag="regret_matching", **type_tagged):
 
 
 class Hedge(Struct, tag="hedge", **type_tagged):
-    """Softmax of average advantages: multiplicative weights, with a temperature that falls."""
+    """Multiplicative weights, drawn towards uniform play by a temperature that falls."""
 
-    temperature: Annotated[float, doc("of the softmax, in deviations of advantages", gt=0)] = 1.0
-    last_temperature: Annotated[float, doc("the same, once it has been annealed", gt=0)] = 0.1
+    step: Annotated[
+        float, doc("what an iteration adds to logits, for an advantage of one deviation", gt=0)
+    ] = 0.7
+    temperature: Annotated[
+        float, doc("of the softmax of advantages that stay, in deviations", gt=0)
+    ] = 0.15
+    last_temperature: Annotated[float, doc("the same, once it has been annealed", gt=0)] = 0.02
 
 
 class LastIterate(Struct, tag="last_iterate", **type_tagged):
@@ -150,9 +158,6 @@ class RegretActorCritic(Struct, tag="regret_actor_critic", **type_tagged):
         float, doc("probability of a uniform action, in both seats", ge=0, le=1)
     ] = 0.03
     trace: Annotated[float, doc("lambda of the critic's targets", ge=0, le=1)] = 0.95
-    least_weight: Annotated[
-        float, doc("advantages average with weight 2 / (iteration + 1), but no less", ge=0, le=1)
-    ] = 0.1
     clip: Annotated[float, doc("cap on an advantage, in deviations", gt=0)] = 4.0
     anneal: Annotated[
         int, doc("iterations until learning rates are down to a tenth, and temperature", ge=1)

@@ -1,4 +1,4 @@
-"""How a policy network learns from a critic: averages of all advantages, or policy gradients.
+"""How a policy network learns from a critic: all advantages, or policy gradients.
 
 Both see the same decisions and the same critic, so that only the rule of improvement differs.
 """
@@ -44,12 +44,7 @@ class Improvement(Protocol):
 
 
 class AllActions:
-    """What regret matching and Hedge share: the averaged advantages of every legal action.
-
-    In iteration t they enter with weight w = 2 / (t + 1), as in linear CFR, until that has fallen
-    to `least_weight`: a moving average from there on. They are told in units of their running
-    deviation, which is `network.scale`, and clipped.
-    """
+    """What regret matching and Hedge share: the advantages of every legal action."""
 
     def __init__(self, config: RegretActorCritic) -> None:
         self.config = config
@@ -67,41 +62,45 @@ class AllActions:
             self.config.trace,
         )
 
-    def weight(self, iteration: int) -> float:
-        return max(self.config.least_weight, 2 / (iteration + 1))
-
     def advantages(
         self, network: Network, experience: Experience, values: Array, iteration: int
     ) -> Array:
-        """q - v for the legal actions, in units that the network's scale is set to; 0 elsewhere."""
+        """q - v for the legal actions, clipped; 0 elsewhere.
+
+        The unit is their running deviation, which `network.scale` is set to.
+        """
         played = experience.decisions
         legal = played.actions >= 0
         advantages = np.where(legal, values - state_values(played.policy, values)[:, None], 0)
         deviation = math.sqrt(np.square(advantages).sum() / legal.sum()) or 1.0
         last = float(network.scale)
-        scale = last + max(SMOOTHING, self.weight(iteration)) * (deviation - last)
+        scale = last + max(SMOOTHING, 2 / (iteration + 1)) * (deviation - last)
         network.scale.fill_(scale)
         return (advantages / scale).clip(-self.config.clip, self.config.clip)
 
 
 class RegretMatchingOfAverages(AllActions):
-    """The network's outputs are the averages themselves; regret matching plays them.
+    """The network's outputs are average advantages; regret matching plays them.
 
-    The target of every legal action is (1 - w) * output + w * (q - v), where the output is the
-    network's own before the update.
+    In iteration t the target of every legal action is (1 - w) * output + w * (q - v), where the
+    output is the network's own before the update and w is 2 / (t + 1), as in linear CFR, until that
+    has fallen to `least_weight`: a moving average from there on.
     """
 
     name = "advantage"
 
     def __init__(self, config: RegretActorCritic, strategy: RegretMatching) -> None:
         super().__init__(config)
-        self.plus = strategy.plus
+        self.strategy = strategy
         self.behaviour = Behaviour(RULES[strategy.all_negative], config.exploration)
 
     def loss(self, network: Network, experience: Experience, values: Array, iteration: int) -> Loss:
         fresh = self.advantages(network, experience, values, iteration)
-        outputs, w = experience.decisions.outputs, self.weight(iteration)
-        old = np.maximum(outputs, 0) if self.plus else outputs
+        outputs, w = (
+            experience.decisions.outputs,
+            max(self.strategy.least_weight, 2 / (iteration + 1)),
+        )
+        old = np.maximum(outputs, 0) if self.strategy.plus else outputs
         targets = experience.tensor(((1 - w) * old + w * fresh).astype(np.float32))
 
         def loss(rows: Tensor) -> Tensor:
@@ -112,13 +111,16 @@ class RegretMatchingOfAverages(AllActions):
         return loss
 
 
-class HedgeOfAverages(AllActions):
-    """The network's outputs are logits, the averages over a temperature; their softmax plays.
+class HedgeOfAdvantages(AllActions):
+    """The network's outputs are logits, to which every iteration adds its advantages.
 
-    The new policy is to be proportional to policy^(1 - w) * exp(w (q - v) / temperature): a step
-    of magnetic mirror descent towards the uniform policy (Sokota et al. 2023), whose last
-    iterate converges to the quantal response equilibrium of that temperature. It is fitted by
-    cross-entropy, which looks at the actions that are played.
+    Up to a constant, the logarithm of the new policy is to be
+
+        (log policy + step * (q - v)) / (1 + step * temperature),
+
+    a step of magnetic mirror descent towards uniform play (Sokota et al. 2023), whose last iterate
+    converges to the quantal response equilibrium of that temperature where values are exact. It is
+    fitted by cross-entropy, which looks at the actions that are played.
     """
 
     name = "policy"
@@ -130,11 +132,12 @@ class HedgeOfAverages(AllActions):
 
     def loss(self, network: Network, experience: Experience, values: Array, iteration: int) -> Loss:
         fresh = self.advantages(network, experience, values, iteration)
-        played, w = experience.decisions, self.weight(iteration)
+        strategy = self.strategy
         done = (iteration - 1) / self.config.anneal
-        temperature = annealed(self.strategy.temperature, self.strategy.last_temperature, done)
+        temperature = annealed(strategy.temperature, strategy.last_temperature, done)
         # In logarithms, with a floor: a policy may underflow to 0.
-        logits = (1 - w) * np.log(np.maximum(played.policy, 1e-30)) + w / temperature * fresh
+        logits = np.log(experience.decisions.policy.clip(min=1e-30)) + strategy.step * fresh
+        logits /= 1 + strategy.step * temperature
         targets = masked_softmax(experience.tensor(logits.astype(np.float32)), experience.legal)
 
         def loss(rows: Tensor) -> Tensor:
@@ -206,5 +209,5 @@ def make_improvement(config: RegretActorCritic | PPO) -> Improvement:
     if isinstance(config, PPO):
         return PolicyGradient(config)
     if isinstance(config.strategy, Hedge):
-        return HedgeOfAverages(config, config.strategy)
+        return HedgeOfAdvantages(config, config.strategy)
     return RegretMatchingOfAverages(config, config.strategy)
