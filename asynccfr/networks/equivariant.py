@@ -19,6 +19,7 @@ from torch.nn.functional import linear
 
 from asynccfr.games.symmetry import Blocks, Symmetry, outside
 from asynccfr.networks.network import Network, Workspace
+from asynccfr.networks.training_step import KeptActivations
 from asynccfr.seeding import Rng
 
 
@@ -37,6 +38,7 @@ class Equivariant(Network):
     ) -> None:
         """He initialisation from `rng`; the output layers are 0."""
         super().__init__()
+        self.workspace = Workspace()
         generator = torch.Generator().manual_seed(rng.bits() >> 1)
 
         def matrix(inputs: int, outputs: int, fan_in: int) -> Tensor:
@@ -70,6 +72,18 @@ class Equivariant(Network):
 
     def forward(self, rows: Tensor) -> Tensor:
         blocks, shared = self.inputs(rows)
+        if self.can_keep_activations(rows):
+            return self.outputs(
+                *KeptActivations.apply(  # type: ignore[no-untyped-call]
+                    self.workspace,
+                    blocks,
+                    shared,
+                    *(self.block_input, self.global_input, self.input_bias),
+                    *(*self.own, *self.pooled, *self.biases),
+                    *(self.block_output, self.block_output_bias),
+                    *(self.global_output, self.global_output_bias),
+                )
+            )
         shared = linear(shared, self.global_input, self.input_bias)
         h = (linear(blocks, self.block_input) + shared).relu()
         for own, pooled, bias in zip(self.own, self.pooled, self.biases, strict=True):
@@ -77,6 +91,16 @@ class Equivariant(Network):
         return self.outputs(
             linear(h, self.block_output, self.block_output_bias),
             linear(h.mean(dim=0), self.global_output, self.global_output_bias),
+        )
+
+    def can_keep_activations(self, rows: Tensor) -> bool:
+        """Whether this is a plain step of training on a CPU, the case that they were made for."""
+        return (
+            rows.device.type == "cpu"
+            and rows.dtype == self.input_bias.dtype == torch.float32
+            and torch.is_grad_enabled()
+            and not rows.requires_grad
+            and not torch.is_autocast_enabled("cpu")
         )
 
     def infer(self, rows: Tensor, workspace: Workspace) -> Tensor:
