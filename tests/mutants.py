@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -255,29 +256,37 @@ class Copy:
         if done.returncode:
             raise click.ClickException(f"the copy does not build:\n{done.stdout}{done.stderr}")
 
-    def replace(self, file: str, text: str) -> None:
-        path = self.path / file
-        path.write_text(text)
-        if path.suffix == ".pyx":
-            self.build()
+    @contextmanager
+    def planted(self, mutant: Mutant) -> Iterator[None]:
+        """Plant a mutant, and take it out again with all that was compiled from it."""
+        source = self.path / mutant.file
+        original = source.read_text()
+        if original.count(mutant.before) != 1:
+            raise click.ClickException(
+                f"{mutant.name}: found {original.count(mutant.before)} times in {mutant.file}, "
+                f"expected once: {mutant.before}"
+            )
+        with tempfile.TemporaryDirectory() as kept:
+            files = list(source.parent.glob(f"{source.stem}.*"))
+            for file in files:
+                shutil.copy2(file, kept)
+            try:
+                source.write_text(original.replace(mutant.before, mutant.after))
+                if source.suffix == ".pyx":
+                    self.build()
+                yield
+            finally:
+                for file in files:
+                    shutil.copy2(Path(kept) / file.name, file)
 
     def test(self, selection: str) -> subprocess.CompletedProcess[str]:
         path, *options = selection.split(maxsplit=2)
         return self.run("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", path, *options)
 
     def catches(self, mutant: Mutant) -> bool:
-        """Whether the mutant's test fails with the mutant in place, which is then taken out."""
-        original = (self.path / mutant.file).read_text()
-        if original.count(mutant.before) != 1:
-            raise click.ClickException(
-                f"{mutant.name}: found {original.count(mutant.before)} times in {mutant.file}, "
-                f"expected once: {mutant.before}"
-            )
-        self.replace(mutant.file, original.replace(mutant.before, mutant.after))
-        try:
+        """Whether the mutant's test fails with the mutant in place."""
+        with self.planted(mutant):
             done = self.test(mutant.test)
-        finally:
-            self.replace(mutant.file, original)
         if done.returncode not in (PASSED, FAILED):
             raise click.ClickException(f"{mutant.name}: no test failed as a test:\n{done.stdout}")
         return done.returncode == FAILED

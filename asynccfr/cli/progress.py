@@ -139,6 +139,7 @@ def iteration_line(report: IterationReport, seconds_left: float) -> str:
         f"iteration {report.iteration}/{report.iterations}",
         f"{quantity(report.nodes)} nodes at {quantity(report.nodes_per_second)}/s",
         f"batch {report.inference.batch_mean:.1f}",
+        *([f"cached {report.inference.hit_rate:.0%}"] if report.inference.answered else []),
         f"loss {', '.join(losses.values())}",
         f"{seconds:.1f} s",
         f"{duration(seconds_left)} left",
