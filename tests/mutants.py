@@ -234,7 +234,7 @@ class Copy:
     def __init__(self, path: Path) -> None:
         self.path = path
         ignored = shutil.ignore_patterns(".*", "__pycache__")
-        for name in ("asynccfr", "tests"):
+        for name in ("asynccfr", "tests", "benchmarks", "configs"):
             shutil.copytree(ROOT / name, path / name, ignore=ignored)
         for name in ("pyproject.toml", "README.md"):
             shutil.copy2(ROOT / name, path / name)
