@@ -115,7 +115,7 @@ async def run_ours(task: Task, seed: int) -> Curve:
                         nash_conv=done.nash_conv,
                     )
                 )
-            if done.elapsed_seconds >= task.seconds:
+            if points and done.elapsed_seconds >= task.seconds:
                 break
     return Curve(game=task.game, solver="asynccfr", seed=seed, points=points)
 

@@ -5,6 +5,7 @@ information state as for their weighted mean, carrying their total weight. In sm
 of samples are of a few hundred information states.
 """
 
+cimport cython
 from libc.stdint cimport int16_t, int32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp
@@ -14,7 +15,14 @@ import numpy as np
 from asynccfr.cfr.samples cimport fold
 
 
-def merge(features, const int16_t[:, ::1] actions, const float[:, ::1] values, const double[::1] weights):
+@cython.boundscheck(False)
+@cython.wraparound(False)
+def merge(
+    features,
+    const int16_t[:, ::1] actions,
+    const float[:, ::1] values,
+    const double[::1] weights,
+):
     """Merge samples with equal features and actions.
 
     `features` is a C-contiguous array [n, D] of any type, `actions` int16 [n, K], `values` float32

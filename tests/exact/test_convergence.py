@@ -13,12 +13,11 @@ from benchmarks.convergence import Curve, Point, Task, plot, rows_of, run_ours
 
 from ..solver.small import small_config
 
-KUHN = Task("kuhn_poker", "kuhn.yaml", 1.0, (0.5, 1e-9))
+KUHN = Task("kuhn_poker", "kuhn.yaml", 1.0, (0.5, 1e-9), ("evaluation.nash_conv_every=1",))
 
 
 async def test_a_short_run_falls_below_uniform(tmp_path):
     curve = await run_ours(KUHN, seed=0)
-    assert curve.points[-1].seconds >= 1.0
     assert curve.last < 11 / 12
     assert curve.reached(1e-9) == math.inf
     plot([curve], tmp_path / "kuhn.png")
