@@ -158,6 +158,10 @@ class RegretActorCritic(Struct, tag="regret_actor_critic", **type_tagged):
         float, doc("probability of a uniform action, in both seats", ge=0, le=1)
     ] = 0.03
     trace: Annotated[float, doc("lambda of the critic's targets", ge=0, le=1)] = 0.95
+    correction: Annotated[
+        float,
+        doc("cap on the weight 1 / probability of the critic's error at the chosen action", ge=0),
+    ] = 1.0
     clip: Annotated[float, doc("cap on an advantage, in deviations", gt=0)] = 4.0
     anneal: Annotated[
         int, doc("iterations until learning rates are down to a tenth, and temperature", ge=1)

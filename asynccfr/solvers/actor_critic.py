@@ -6,8 +6,9 @@ only, by multi-step targets; and the policy network, by the `Improvement` in use
 from the critic as it was before it learned from these games, so that it does not flatter itself.
 
 Regret matching and Hedge belong to the family of ARMAC (Gruslys et al. 2020) and ESCHER (McAleer et
-al. 2023): the advantage of *every* legal action is q(h, a) - v(h), without importance weights. Its
-mean over the histories of an information state, as self-play meets them, is the counterfactual
+al. 2023): the advantage of *every* legal action is q(h, a) - v(h), without importance weights; to
+that of the chosen action is added what the critic had wrong about it, at most `correction` times.
+Its mean over the histories of an information state, as self-play meets them, is the counterfactual
 regret over the others' reach. With exact critics and averages, the weights of linear CFR
 (`least_weight` 0) and sampling that stays the same, these are the regrets of CFR up to a positive
 factor for each information state, and the *average* strategy converges to a Nash equilibrium of a
@@ -122,9 +123,11 @@ class ActorCriticSolver:
     ) -> tuple[FitReport, ...]:
         """Let the critic and the policy network learn side by side, each in a thread."""
         values = await in_thread(lambda stop: self.values(experience, iteration))
+        targets = self.improvement.targets(experience, values)
+        policy = self.policy.network
         losses = {
-            self.policy: self.improvement.loss(self.policy.network, experience, values, iteration),
-            self.critic: self.critic_loss(experience, self.improvement.targets(experience, values)),
+            self.policy: self.improvement.loss(policy, experience, values, targets, iteration),
+            self.critic: self.critic_loss(experience, targets),
         }
         rate = 1 - (1 - LAST_RATE) * min(1.0, (iteration - 1) / self.config.anneal)
         try:

@@ -39,7 +39,14 @@ class Improvement(Protocol):
     def targets(self, experience: Experience, values: Array) -> Array:
         """What the critic is to learn for the chosen actions, [N] points."""
 
-    def loss(self, network: Network, experience: Experience, values: Array, iteration: int) -> Loss:
+    def loss(
+        self,
+        network: Network,
+        experience: Experience,
+        values: Array,
+        targets: Array,
+        iteration: int,
+    ) -> Loss:
         """What the policy network is to minimise over the decisions of an iteration."""
 
 
@@ -63,15 +70,25 @@ class AllActions:
         )
 
     def advantages(
-        self, network: Network, experience: Experience, values: Array, iteration: int
+        self,
+        network: Network,
+        experience: Experience,
+        values: Array,
+        targets: Array,
+        iteration: int,
     ) -> Array:
         """q - v for the legal actions, clipped; 0 elsewhere.
 
-        The unit is their running deviation, which `network.scale` is set to.
+        To the chosen action, taken with probability b, is added what the critic had wrong about it:
+        (target - q) * min(1 / b, correction). The unit is their running deviation, which
+        `network.scale` is set to.
         """
         played = experience.decisions
         legal = played.actions >= 0
         advantages = np.where(legal, values - state_values(played.policy, values)[:, None], 0)
+        rows = np.arange(len(advantages))
+        weights = np.minimum(1 / played.sampled, self.config.correction)
+        advantages[rows, played.chosen] += weights * (targets - values[rows, played.chosen])
         deviation = math.sqrt(np.square(advantages).sum() / legal.sum()) or 1.0
         last = float(network.scale)
         scale = last + max(SMOOTHING, 2 / (iteration + 1)) * (deviation - last)
@@ -94,19 +111,24 @@ class RegretMatchingOfAverages(AllActions):
         self.strategy = strategy
         self.behaviour = Behaviour(RULES[strategy.all_negative], config.exploration)
 
-    def loss(self, network: Network, experience: Experience, values: Array, iteration: int) -> Loss:
-        fresh = self.advantages(network, experience, values, iteration)
-        outputs, w = (
-            experience.decisions.outputs,
-            max(self.strategy.least_weight, 2 / (iteration + 1)),
-        )
+    def loss(
+        self,
+        network: Network,
+        experience: Experience,
+        values: Array,
+        targets: Array,
+        iteration: int,
+    ) -> Loss:
+        fresh = self.advantages(network, experience, values, targets, iteration)
+        w = max(self.strategy.least_weight, 2 / (iteration + 1))
+        outputs = experience.decisions.outputs
         old = np.maximum(outputs, 0) if self.strategy.plus else outputs
-        targets = experience.tensor(((1 - w) * old + w * fresh).astype(np.float32))
+        averages = experience.tensor(((1 - w) * old + w * fresh).astype(np.float32))
 
         def loss(rows: Tensor) -> Tensor:
             outputs = experience.outputs(network, experience.seen(rows), rows)
             legal = experience.legal[rows]
-            return ((outputs - targets[rows]).square() * legal).sum() / legal.sum()
+            return ((outputs - averages[rows]).square() * legal).sum() / legal.sum()
 
         return loss
 
@@ -130,20 +152,27 @@ class HedgeOfAdvantages(AllActions):
         self.strategy = strategy
         self.behaviour = Behaviour(Rule.SOFTMAX, config.exploration)
 
-    def loss(self, network: Network, experience: Experience, values: Array, iteration: int) -> Loss:
-        fresh = self.advantages(network, experience, values, iteration)
+    def loss(
+        self,
+        network: Network,
+        experience: Experience,
+        values: Array,
+        targets: Array,
+        iteration: int,
+    ) -> Loss:
+        fresh = self.advantages(network, experience, values, targets, iteration)
         strategy = self.strategy
         done = (iteration - 1) / self.config.anneal
         temperature = annealed(strategy.temperature, strategy.last_temperature, done)
         # In logarithms, with a floor: a policy may underflow to 0.
         logits = np.log(experience.decisions.policy.clip(min=1e-30)) + strategy.step * fresh
         logits /= 1 + strategy.step * temperature
-        targets = masked_softmax(experience.tensor(logits.astype(np.float32)), experience.legal)
+        policies = masked_softmax(experience.tensor(logits.astype(np.float32)), experience.legal)
 
         def loss(rows: Tensor) -> Tensor:
             outputs = experience.outputs(network, experience.seen(rows), rows)
             logarithms = masked_log_softmax(outputs, experience.legal[rows])
-            return -(targets[rows] * logarithms).sum(dim=1).mean()
+            return -(policies[rows] * logarithms).sum(dim=1).mean()
 
         return loss
 
@@ -158,22 +187,20 @@ class PolicyGradient:
         self.behaviour = Behaviour(Rule.SOFTMAX, 0.0)
 
     def targets(self, experience: Experience, values: Array) -> Array:
-        return self.advantages(experience, values) + state_values(
-            experience.decisions.policy, values
-        )
-
-    def advantages(self, experience: Experience, values: Array) -> Array:
         played = experience.decisions
-        return generalised_advantages(
-            state_values(played.policy, values),
-            played.players,
-            played.last,
-            played.outcomes,
-            self.config.trace,
-        )
+        means = state_values(played.policy, values)
+        ends = (played.players, played.last, played.outcomes)
+        return means + generalised_advantages(means, *ends, self.config.trace)
 
-    def loss(self, network: Network, experience: Experience, values: Array, iteration: int) -> Loss:
-        raw = self.advantages(experience, values)
+    def loss(
+        self,
+        network: Network,
+        experience: Experience,
+        values: Array,
+        targets: Array,
+        iteration: int,
+    ) -> Loss:
+        raw = targets - state_values(experience.decisions.policy, values)
         advantages = experience.tensor((raw - raw.mean()) / (raw.std() + 1e-8))
         before = experience.tensor(np.log(experience.decisions.sampled))
         done = (iteration - 1) / self.config.anneal
