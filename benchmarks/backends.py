@@ -27,6 +27,7 @@ from benchmarks.common import Machine, Spread, machine, options, report, spread
 pyximport.install(language_level=3)
 from benchmarks.lockstep import advance  # noqa: E402
 
+GAME = "lost_cities"
 BLOCKING_WORKERS = 8  # as in the measurement that this project started from
 WINDOW_US = 1000
 MAX_BATCH = 512
@@ -68,14 +69,16 @@ class BackendsRecord(Struct, frozen=True, kw_only=True):
 class Arm:
     """Runs one backend again and again, each time on other traversals."""
 
-    def __init__(self, driver: SyncDriver | AsyncDriver | ServerDriver, traversals: int) -> None:
+    def __init__(
+        self, game: str, driver: SyncDriver | AsyncDriver | ServerDriver, traversals: int
+    ) -> None:
         config = DeepCFR(
             traversals=traversals,
             advantage=Fit(memory=100_000),
             average_strategy=Fit(memory=100_000),
         )
-        game = load_game("lost_cities")
-        self.solver = DeepCFRSolver(config, Inference(driver=driver, cache=0), game, seed=0)
+        inference = Inference(driver=driver, cache=0)
+        self.solver = DeepCFRSolver(config, inference, load_game(game), seed=0)
         for network in self.solver.advantage_networks:
             torch.nn.init.normal_(network.weights[-1], std=0.05)
         self.done: list[Traversals] = []
@@ -153,15 +156,22 @@ class Lockstep(Arm):
         )
 
 
-def compare(quick: bool) -> BackendsRecord:
-    concurrency, repetitions = (256, 2) if quick else (1024, 3)
-    many, few = concurrency * 5 // 4, 16
+def compare(
+    game: str,
+    concurrency: int,
+    few: int = 16,
+    workers: int = BLOCKING_WORKERS,
+    repetitions: int = 3,
+) -> BackendsRecord:
+    """Measure every backend; the slow ones make `few` traversals."""
+    many = concurrency * 5 // 4
     batched = AsyncDriver(concurrency=concurrency, max_batch=MAX_BATCH)
     arms = {
-        "blocking, local": Arm(SyncDriver(), few),
+        "blocking, local": Arm(game, SyncDriver(), few),
         "blocking, server": Arm(
+            game,
             ServerDriver(
-                processes=BLOCKING_WORKERS,
+                processes=workers,
                 concurrency=1,
                 max_batch=MAX_BATCH,
                 batch_window_us=WINDOW_US,
@@ -169,10 +179,10 @@ def compare(quick: bool) -> BackendsRecord:
             few,
         ),
         "async, server": Arm(
-            ServerDriver(processes=2, concurrency=concurrency // 2, max_batch=MAX_BATCH), many
+            game, ServerDriver(processes=2, concurrency=concurrency // 2, max_batch=MAX_BATCH), many
         ),
-        "async, in process": Arm(batched, many),
-        "lockstep, compiled": Lockstep(batched, many),
+        "async, in process": Arm(game, batched, many),
+        "lockstep, compiled": Lockstep(game, batched, many),
     }
     for _ in range(repetitions + 1):
         for arm in arms.values():
@@ -180,9 +190,9 @@ def compare(quick: bool) -> BackendsRecord:
     local, blocked, _, ours, ceiling = (np.array(arm.speeds()) for arm in arms.values())
     return BackendsRecord(
         machine=machine(),
-        game="lost_cities",
+        game=game,
         concurrency=concurrency,
-        blocking_workers=BLOCKING_WORKERS,
+        blocking_workers=workers,
         async_over_blocking_local=spread((ours / local).tolist()),
         async_over_blocking_server=spread((ours / blocked).tolist()),
         async_over_lockstep=spread((ours / ceiling).tolist()),
@@ -197,7 +207,7 @@ def main(quick: bool, json: Path | None) -> None:
     The bars: async at least 8 times blocking local calls, 40 times the blocking server, and 0.75 of
     the loop in lockstep; a batch of the blocking server has at most as many rows as workers.
     """
-    record = compare(quick)
+    record = compare(GAME, 256, repetitions=2) if quick else compare(GAME, 1024)
     repetitions = record.async_over_lockstep.repetitions
     report(
         f"Backends: {record.game}, 3x512 network, medians of {repetitions} (5% to 95%)",
