@@ -129,6 +129,14 @@ class Hedge(Struct, tag="hedge", **type_tagged):
     last_temperature: Annotated[float, doc("the same, once it has been annealed", gt=0)] = 0.02
 
 
+class QPolicyGradient(Struct, tag="q_policy_gradient", **type_tagged):
+    """PPO's clipped step, with the advantages of all actions in place of a sampled one."""
+
+    ratio_clip: Annotated[float, doc("how far a probability ratio may move from 1", gt=0)] = 0.2
+    entropy: Annotated[float, doc("bonus for entropy (nats) at first", gt=0)] = 0.1
+    last_entropy: Annotated[float, doc("bonus for entropy once annealed", gt=0)] = 0.01
+
+
 class LastIterate(Struct, tag="last_iterate", **type_tagged):
     """The agent is the network that plays."""
 
@@ -153,7 +161,7 @@ class RegretActorCritic(Struct, tag="regret_actor_critic", **type_tagged):
 
     iterations: Annotated[int, doc("rounds of self-play and learning", ge=1)] = 500
     games: Annotated[int, doc("games of self-play in an iteration", ge=1)] = 384
-    strategy: RegretMatching | Hedge = RegretMatching()
+    strategy: RegretMatching | Hedge | QPolicyGradient = RegretMatching()
     exploration: Annotated[
         float, doc("probability of a uniform action, in both seats", ge=0, le=1)
     ] = 0.03

@@ -8,9 +8,10 @@ import msgspec
 from asynccfr.config import TrainConfig
 
 # How long it runs, how fast, and what is said about it: none alters what an iteration computes,
-# but for the rounding of another device or batch size.
+# but for the rounding of another device or batch size, and for a schedule that is cut or prolonged.
 FREE = (
     "solver.iterations",
+    "solver.anneal",
     "inference.driver",
     "inference.device",
     "inference.threads",

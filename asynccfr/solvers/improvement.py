@@ -14,7 +14,7 @@ from torch import Tensor
 from asynccfr.cfr.plan import RULES
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.returns import action_value_targets, generalised_advantages
-from asynccfr.config import PPO, Hedge, RegretActorCritic, RegretMatching
+from asynccfr.config import PPO, Hedge, QPolicyGradient, RegretActorCritic, RegretMatching
 from asynccfr.networks import Network, masked_log_softmax, masked_softmax
 from asynccfr.solvers.experience import Experience
 from asynccfr.solvers.learner import Loss
@@ -69,6 +69,20 @@ class AllActions:
             self.config.trace,
         )
 
+    def raw_advantages(self, experience: Experience, values: Array, targets: Array) -> Array:
+        """q - v for the legal actions, in points; 0 elsewhere.
+
+        To the chosen action, taken with probability b, is added what the critic had wrong about it:
+        (target - q) * min(1 / b, correction).
+        """
+        played = experience.decisions
+        means = state_values(played.policy, values)[:, None]
+        advantages: Array = np.where(played.actions >= 0, values - means, np.float32(0))
+        rows = np.arange(len(advantages))
+        weights = np.minimum(1 / played.sampled, self.config.correction)
+        advantages[rows, played.chosen] += weights * (targets - values[rows, played.chosen])
+        return advantages
+
     def advantages(
         self,
         network: Network,
@@ -77,18 +91,9 @@ class AllActions:
         targets: Array,
         iteration: int,
     ) -> Array:
-        """q - v for the legal actions, clipped; 0 elsewhere.
-
-        To the chosen action, taken with probability b, is added what the critic had wrong about it:
-        (target - q) * min(1 / b, correction). The unit is their running deviation, which
-        `network.scale` is set to.
-        """
-        played = experience.decisions
-        legal = played.actions >= 0
-        advantages = np.where(legal, values - state_values(played.policy, values)[:, None], 0)
-        rows = np.arange(len(advantages))
-        weights = np.minimum(1 / played.sampled, self.config.correction)
-        advantages[rows, played.chosen] += weights * (targets - values[rows, played.chosen])
+        """The same, clipped, in units of their running deviation, which `network.scale` becomes."""
+        legal = experience.decisions.actions >= 0
+        advantages = self.raw_advantages(experience, values, targets)
         deviation = math.sqrt(np.square(advantages).sum() / legal.sum()) or 1.0
         last = float(network.scale)
         scale = last + max(SMOOTHING, 2 / (iteration + 1)) * (deviation - last)
@@ -177,6 +182,50 @@ class HedgeOfAdvantages(AllActions):
         return loss
 
 
+class AllActionsGradient(AllActions):
+    """PPO's surrogate, summed over the actions instead of sampled: less noise for the same step.
+
+    The policy gradient of all actions' values, QPG, ascends on counterfactual values as regret
+    minimisers do (Srinivasan et al. 2018).
+    """
+
+    name = "policy"
+
+    def __init__(self, config: RegretActorCritic, strategy: QPolicyGradient) -> None:
+        super().__init__(config)
+        self.strategy = strategy
+        self.behaviour = Behaviour(Rule.SOFTMAX, config.exploration)
+
+    def loss(
+        self,
+        network: Network,
+        experience: Experience,
+        values: Array,
+        targets: Array,
+        iteration: int,
+    ) -> Loss:
+        policy = experience.decisions.policy
+        advantages = self.raw_advantages(experience, values, targets)
+        unit = (targets - state_values(policy, values)).std() + 1e-8
+        gains = experience.tensor((policy * advantages / unit).astype(np.float32))
+        before = experience.tensor(np.log(policy.clip(min=1e-30)))
+        done = (iteration - 1) / self.config.anneal
+        bonus = annealed(self.strategy.entropy, self.strategy.last_entropy, done)
+        clip = self.strategy.ratio_clip
+
+        def loss(rows: Tensor) -> Tensor:
+            outputs = experience.outputs(network, experience.seen(rows), rows)
+            legal = experience.legal[rows]
+            logarithms = masked_log_softmax(outputs, legal)
+            entropy = -(logarithms.exp() * logarithms * legal).sum(dim=1).mean()
+            ratios = ((logarithms - before[rows]) * legal).exp()
+            clipped = ratios.clamp(1 - clip, 1 + clip)
+            gain = torch.minimum(ratios * gains[rows], clipped * gains[rows]).sum(dim=1).mean()
+            return -gain - bonus * entropy
+
+        return loss
+
+
 class PolicyGradient:
     """PPO (Schulman et al. 2017): clipped ratios, GAE, an entropy bonus that is annealed."""
 
@@ -235,6 +284,8 @@ def make_improvement(config: RegretActorCritic | PPO) -> Improvement:
     """The rule of improvement that the configuration asks for."""
     if isinstance(config, PPO):
         return PolicyGradient(config)
+    if isinstance(config.strategy, QPolicyGradient):
+        return AllActionsGradient(config, config.strategy)
     if isinstance(config.strategy, Hedge):
         return HedgeOfAdvantages(config, config.strategy)
     return RegretMatchingOfAverages(config, config.strategy)

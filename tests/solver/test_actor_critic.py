@@ -25,6 +25,7 @@ SOLVERS = {
     "RM+": REGRETS | {"strategy": {"type": "regret_matching", "plus": True}},
     "hedge": REGRETS | {"strategy": {"type": "hedge"}},
     "average strategy": REGRETS | {"agent": AVERAGE},
+    "all-actions gradient": REGRETS | {"strategy": {"type": "q_policy_gradient"}},
     "ppo": {"type": "ppo"},
 }
 
@@ -79,6 +80,21 @@ async def test_resuming_equals_training_in_one_go(tmp_path, solver):
         folder.reconfigure(longer)
         await digests(longer, folder=folder)
         assert [report.sample_digest for report in folder.reports()] == whole
+
+
+async def test_a_resumed_run_may_cut_its_schedule_short(tmp_path):
+    """Another `anneal` acts from the next iteration on, and on nothing before."""
+    config = small("ppo", anneal=100)
+    with RunFolder.create(tmp_path / "run", config).lock() as folder:
+        before = await digests(config, folder=folder)
+        shorter = small("ppo", anneal=5, iterations=6)
+        folder.reconfigure(shorter)
+        await digests(shorter, folder=folder)
+        cut = [report.sample_digest for report in folder.reports()]
+    as_planned = await digests(small("ppo", anneal=100, iterations=6))
+    assert cut[:3] == before == as_planned[:3]
+    assert cut[3] == as_planned[3]
+    assert cut[5] != as_planned[5]
 
 
 @pytest.mark.parametrize("solver", ["regret matching", "average strategy"])
@@ -144,7 +160,7 @@ async def test_diverging_ends_the_run(learner):
     ("fields", "message"),
     [
         ({"exploration": 1.5}, "solver.exploration"),
-        ({"strategy": {"type": "softmax"}}, "one of regret_matching, hedge"),
+        ({"strategy": {"type": "softmax"}}, "one of regret_matching, hedge, q_policy_gradient"),
         ({"strategy": {"type": "hedge", "plus": True}}, "it needs type: regret_matching"),
         ({"games": 0}, "solver.games"),
         ({"agent": {"type": "average"}}, "one of last_iterate, average_strategy"),
