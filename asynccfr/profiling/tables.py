@@ -14,8 +14,18 @@ def print_profile(profile: Profile, console: Console) -> None:
     console.print(f"{profile.game} on {profile.machine}; medians of {repetitions} (5% to 95%)")
     for part in (boundary, forwards, gathers, step, contention, whole_run, model, placement):
         console.print(part(profile))
-    console.print(profile.calibration.reason)
+    console.print(recommendation(profile))
     console.print(profile.placement.verdict)
+
+
+def recommendation(profile: Profile) -> str:
+    """The setting to use, and where to compute batches; or why none is recommended."""
+    reason = profile.calibration.reason
+    if profile.calibration.recommended is None:
+        return reason
+    by_speed = sorted(profile.whole_run.exposures, key=lambda each: each.nodes_per_second.median)
+    slower, faster = (f"{each.place} {each.nodes_per_second}" for each in by_speed)
+    return f"{reason}; batches: {faster} nodes/s, {slower}"
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> RenderableType:

@@ -18,6 +18,8 @@ from asynccfr.profiling.phases import phased, run_batched
 from asynccfr.profiling.step import StepCost
 from asynccfr.profiling.subject import OUTPUT_SCALE, Scale, Subject
 
+MOST_REPETITIONS = 3
+
 
 class Exposure(Struct, frozen=True, kw_only=True):
     """A real run with the batches computed in one place; seconds are medians.
@@ -75,7 +77,7 @@ def measure(subject: Subject, scale: Scale, step: StepCost) -> WholeRun:
     evaluator = phased(subject, driver.max_batch)
     found: dict[str, list[dict[str, float]]] = {"inline": [], "thread": []}
     accounts = []
-    for iteration in range(scale.repetitions + 1):
+    for iteration in range(min(scale.repetitions, MOST_REPETITIONS) + 1):
         walk_us = node_us(subject, scale)
         for place, kept in found.items():
             evaluator.reset()
