@@ -23,7 +23,7 @@ from asynccfr.batcher import Batcher
 from asynccfr.cfr.plan import TraversalPlan
 from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.config import ServerDriver
-from asynccfr.errors import TraversalProcessDied, first_failure
+from asynccfr.errors import ConfigError, GameError, TraversalProcessDied, first_failure
 from asynccfr.games import Game, load_game
 from asynccfr.inference.channel import (
     Bundle,
@@ -64,11 +64,16 @@ Collect = Callable[[FinishedWalk], None]
 class TraversalProcesses:
     """The traversal processes of a run: from when they are first needed until this is dropped.
 
-    Raises GameError for a game that cannot be loaded by its text in another process.
+    Raises ConfigError for a game that cannot be loaded by its text in another process.
     """
 
     def __init__(self, driver: ServerDriver, game: Game) -> None:
-        load_game(str(game))
+        try:
+            load_game(str(game))
+        except GameError as error:
+            raise ConfigError(
+                f"inference.driver: server: its processes cannot load the game ({error}); use async"
+            ) from error
         self.driver = driver
         self.game = game
         slots = 1 if driver.concurrency == 1 else SLOTS

@@ -96,7 +96,9 @@ class DeepCFRSolver:
         self.advantage_networks = [self.fresh_network(0, player) for player in players]
         self.advantage_memory = [Reservoir.for_game(game, config.advantage.memory) for _ in players]
         self.strategy_memory: Reservoir | None = None
-        self.started_processes: TraversalProcesses | None = None
+        self.processes: TraversalProcesses | None = None
+        if isinstance(inference.driver, ServerDriver):
+            self.processes = TraversalProcesses(inference.driver, game)
         self.history: NetworkHistory | None = None
         self.average: AverageProfile | None = None
         if keep_history or config.average == "sd_cfr":
@@ -175,7 +177,8 @@ class DeepCFRSolver:
         )
         started = time.perf_counter()
         if isinstance(driver, ServerDriver):
-            await self.processes(driver).traverse(plan, evaluator, collector.add)
+            assert self.processes is not None
+            await self.processes.traverse(plan, evaluator, collector.add)
         else:
             walks = plan.walks(self.game, range(plan.traversals), collector.finished)
             await traverse(driver, plan.scheme, walks, evaluator, collector.add)
@@ -207,12 +210,6 @@ class DeepCFRSolver:
 
     def inference_copy(self, network: Network) -> InferenceCopy:
         return InferenceCopy(network, dtype=self.dtype, device=self.device)
-
-    def processes(self, driver: ServerDriver) -> TraversalProcesses:
-        """The traversal processes, which live as long as the solver."""
-        if self.started_processes is None:
-            self.started_processes = TraversalProcesses(driver, self.game)
-        return self.started_processes
 
     async def fit_advantage(self, iteration: int, player: int, progress: Progress) -> FitReport:
         """Fit one player's advantage network to its reservoir, from scratch unless warm-started."""

@@ -14,7 +14,7 @@ import torch
 
 from asynccfr.cfr.plan import TraversalPlan
 from asynccfr.config import ExternalSampling, OutcomeSampling, ServerDriver, SyncDriver
-from asynccfr.errors import GameError, TraversalProcessDied
+from asynccfr.errors import ConfigError, TraversalProcessDied
 from asynccfr.games import load_game
 from asynccfr.games.kuhn import KuhnPoker
 from asynccfr.inference.drivers import traverse
@@ -175,7 +175,7 @@ def test_a_game_that_other_processes_cannot_load_is_refused():
         def __str__(self):
             return "my_own_game"
 
-    with pytest.raises(GameError, match="my_own_game"):
+    with pytest.raises(ConfigError, match="my_own_game.* use async"):
         TraversalProcesses(ServerDriver(), Unregistered())
 
 
