@@ -49,11 +49,13 @@ def alarm(loop: asyncio.AbstractEventLoop, owner: Rings) -> Alarm:
         made = TimerfdAlarm(loop, ring)
     except (OSError, NotImplementedError):
         made = ThreadAlarm(loop, ring)
-    weakref.finalize(owner, close_in_loop, loop, made).atexit = False
+    weakref.finalize(owner, close_in_loop, loop, made, os.getpid()).atexit = False
     return made
 
 
-def close_in_loop(loop: asyncio.AbstractEventLoop, alarm: Alarm) -> None:
+def close_in_loop(loop: asyncio.AbstractEventLoop, alarm: Alarm, process_id: int) -> None:
+    if os.getpid() != process_id:  # forked: the loop's descriptors are shared with the parent's
+        return
     try:
         loop.call_soon_threadsafe(alarm.close)
     except RuntimeError:  # the loop is closed
@@ -61,6 +63,8 @@ def close_in_loop(loop: asyncio.AbstractEventLoop, alarm: Alarm) -> None:
 
 
 class TimerfdAlarm:
+    _fd = -1
+
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], object]) -> None:
         self._loop = loop
         self._ring = ring

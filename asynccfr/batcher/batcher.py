@@ -13,21 +13,25 @@ from collections.abc import Callable, Hashable
 from contextvars import copy_context
 from functools import partial
 from inspect import iscoroutinefunction
+from numbers import Real
+from operator import index
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 from asynccfr.batcher.adaptive import Forecasts
 from asynccfr.batcher.alarm import Alarm, alarm
 from asynccfr.batcher.call import wake
-from asynccfr.batcher.core import Batch, Core, Participant
+from asynccfr.batcher.core import Batch, Core, Participant, executing
 from asynccfr.batcher.execution import (
     AsTask,
     BatchFunction,
     Execution,
+    InExecutor,
     Inline,
     InThread,
-    executing_for,
 )
+from asynccfr.batcher.failures import Outcomes, one_each
+from asynccfr.batcher.isolation import Isolation
 from asynccfr.batcher.rows import RowPool, Rows
 from asynccfr.batcher.statistics import REASONS, BatchRecord, Sizes, Statistics
 from asynccfr.batcher.threads import result_in_thread, submit_in_thread
@@ -36,8 +40,9 @@ from asynccfr.errors import BatcherClosed, BatcherError, ConfigError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 BATCH_FUNCTION_CALLED_ITSELF = (
-    "{}: the batch function called its own batcher, which would wait for itself; "
-    "call the function directly or use another batcher"
+    "{}: the batch function called its own batcher, itself or by what it started or awaited, and "
+    "would wait for itself; call the function directly or use another batcher. What no batch waits "
+    "for may be started with create_task(..., context=contextvars.Context())"
 )
 
 
@@ -104,24 +109,24 @@ class Batcher(Core[Item, Result]):
     ) -> None:
         self._is_async = is_async(function)
         require(callable(function), function=function, expected="a function of a list of items")
-        require(is_count(max_batch), max_batch=max_batch, expected="an integer of at least 1")
-        require(
-            is_count(max_concurrent_batches),
-            max_concurrent_batches=max_concurrent_batches,
-            expected="an integer of at least 1",
+        max_batch = count(max_batch=max_batch, expected="an integer of at least 1")
+        max_concurrent_batches = count(
+            max_concurrent_batches=max_concurrent_batches, expected="an integer of at least 1"
         )
         require(
-            0 <= batch_window_us < float("inf"),
+            is_number(batch_window_us) and 0 <= batch_window_us < float("inf"),
             batch_window_us=batch_window_us,
             expected="microseconds, at least 0",
         )
-        require(
-            max_queue is None or (is_count(max_queue) and max_queue >= max_batch),
-            max_queue=max_queue,
-            expected=f"None or at least max_batch={max_batch}: a batch must fit into the queue",
-        )
+        if max_queue is not None:
+            fits = f"None or at least max_batch={max_batch}: a batch must fit into the queue"
+            max_queue = count(max_queue=max_queue, at_least=max_batch, expected=fits)
         require(when_full in ("wait", "raise"), when_full=when_full, expected="'wait' or 'raise'")
-        require(timeout is None or timeout > 0, timeout=timeout, expected="None or seconds above 0")
+        require(
+            timeout is None or (is_number(timeout) and timeout > 0),
+            timeout=timeout,
+            expected="None or seconds above 0",
+        )
         require(
             not adaptive or batch_window_us > 0,
             adaptive=adaptive,
@@ -191,7 +196,7 @@ class Batcher(Core[Item, Result]):
             self._emptied()
             return
         self._adopt_loop()
-        if self.runners and asyncio.current_task() in self.runners:
+        if self._is_within_itself():
             raise BatcherError(BATCH_FUNCTION_CALLED_ITSELF.format(self.name))
         self._begin_closing()
         if cancel:
@@ -214,9 +219,9 @@ class Batcher(Core[Item, Result]):
 
         Takes the options of `submit` and raises what awaiting would.
         """
-        if executing_for.get() is self:
+        if self._is_within_itself():
             raise BatcherError(BATCH_FUNCTION_CALLED_ITSELF.format(self.name))
-        return result_in_thread(self, self.submit_from_thread(item, **options))
+        return result_in_thread(self.submit_from_thread(item, **options))
 
     def submit_from_thread(self, item: Item, **options: Any) -> concurrent.futures.Future[Result]:
         """A future for the result, in a thread other than the loop's; cancel it to give up."""
@@ -270,14 +275,16 @@ class Batcher(Core[Item, Result]):
         self._process_id = os.getpid()
         self._settle(loop)
         self.context = copy_context()
+        self.context.run(executing.set, None)
         self._drained = asyncio.Event()
         if self._is_async:
-            self.runners = set()
-            self._execution = AsTask(self._function, self._isolate, self.runners)
+            self._execution = AsTask(self, self._function)
         elif self._inline:
-            self._execution = Inline(self._function, self._isolate)
+            self._execution = Inline(self._function)
+        elif self._executor is None:
+            self._execution = InThread(self, self._function)
         else:
-            self._execution = InThread(self, self._function, self._isolate, self._executor)
+            self._execution = InExecutor(self, self._function, self._executor)
 
     def _refuse(self) -> None:
         if not self.is_open:
@@ -295,11 +302,16 @@ class Batcher(Core[Item, Result]):
         batch = self._take()
         while batch is not None:
             self._batches.add(batch)
-            self._execution.start(batch.items, partial(self._done, batch))
+            done = partial(self._done, batch)
+            if self._isolate:
+                Isolation(self._execution, batch, done).go_on()
+            else:
+                self._execution.start(batch, batch.items, done)
             # With a function in the loop, let its callers and the loop have a turn between batches.
             batch = None if self._inline else self._take()
 
-    def _done(self, batch: Batch[Item, Result], outcomes: list[Any]) -> None:
+    def _done(self, batch: Batch[Item, Result], result: Outcomes) -> None:
+        outcomes = one_each(result, len(batch.calls))
         self._batches.discard(batch)
         self._sizes[batch.size] += 1
         self._reasons[batch.reason] += 1
@@ -326,8 +338,12 @@ class Batcher(Core[Item, Result]):
         """Whether the event loop that this batcher belongs to has been closed."""
         return self._process_id != 0 and self.loop.is_closed()
 
+    def was_forked(self) -> bool:
+        """Whether this is a copy, in a forked process, of a batcher in use."""
+        return self._process_id not in (0, os.getpid())
+
     def _check_process(self) -> None:
-        if self._process_id and self._process_id != os.getpid():
+        if self.was_forked():
             raise BatcherError(
                 f"{self.name}: the process was forked after the batcher's first use; its event "
                 "loop and threads stayed in the parent. Create a batcher in each process"
@@ -372,8 +388,16 @@ def is_async(function: object) -> bool:
     return iscoroutinefunction(function) or iscoroutinefunction(call_method)
 
 
-def is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+def is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def count(*, at_least: int = 1, expected: str, **argument: Any) -> int:
+    """The argument as an int, whatever kind of integer it is."""
+    [(name, value)] = argument.items()
+    number = 0 if isinstance(value, bool) or not hasattr(value, "__index__") else index(value)
+    require(number >= at_least, expected=expected, **{name: value})
+    return number
 
 
 def require(condition: bool, *, expected: str, **argument: object) -> None:

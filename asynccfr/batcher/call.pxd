@@ -9,7 +9,9 @@ cdef class Call:
     cdef public bint _asyncio_future_blocking
     cdef readonly object item, key, row
     cdef readonly double arrived
-    cdef object loop, owner, participant, outcome, callback, context
+    cdef object __weakref__
+    cdef object loop, owner, participant, origin, outcome, callback, context
+    cdef list deadline  # its entry in the batcher's heap
     cdef list more_callbacks
     cdef Py_ssize_t size
     cdef Place place

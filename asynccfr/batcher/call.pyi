@@ -1,11 +1,12 @@
 from asyncio import AbstractEventLoop
-from collections.abc import Awaitable, Callable, Generator, Hashable
+from collections.abc import Callable, Coroutine, Generator, Hashable
 from contextvars import Context
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 Result = TypeVar("Result")
 
-class Call(Awaitable[Result], Generic[Result]):
+class Call(Coroutine[Any, Any, Result], Generic[Result]):
     _asyncio_future_blocking: bool
     @property
     def item(self) -> Any: ...
@@ -24,6 +25,15 @@ class Call(Awaitable[Result], Generic[Result]):
         self, callback: Callable[[Call[Result]], object], *, context: Context | None = None
     ) -> None: ...
     def remove_done_callback(self, callback: Callable[[Call[Result]], object]) -> int: ...
+    def send(self, value: Any, /) -> Any: ...
+    def throw(
+        self,
+        kind: type[BaseException] | BaseException,
+        value: BaseException | object = None,
+        traceback: TracebackType | None = None,
+        /,
+    ) -> Any: ...
+    def close(self) -> None: ...
     def __await__(self) -> Generator[Any, None, Result]: ...
 
 def wake(calls: list[Call[Any]]) -> None: ...

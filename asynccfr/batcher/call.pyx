@@ -1,8 +1,8 @@
 """The future that a caller awaits: one item on its way through the batcher.
 
 A `Call` keeps asyncio's protocol for foreign futures (`_asyncio_future_blocking`), so that `await`,
-`asyncio.gather`, `wait_for`, `shield` and `timeout` treat it like their own. It differs in two ways.
-A batch resolves all its calls, then runs their callbacks one after another within a single callback
+`asyncio.gather`, `wait_for`, `shield` and `timeout` treat it like their own. It differs in three ways.
+It is a coroutine as well, so that `create_task` takes it (and `asyncio.wait` does not). A batch resolves all its calls, then runs their callbacks one after another within a single callback
 of the event loop, where an `asyncio.Future` costs a handle and a trip through the loop each. And it
 tells its batcher at once when the caller gives up, so that the place in the queue can be reused.
 """
@@ -121,6 +121,22 @@ cdef class Call:
             self._asyncio_future_blocking = True
             return self
         raise StopIteration(self.get())
+
+    def send(self, value):
+        """For a task that was made of this call: wait, or return the result by StopIteration."""
+        return self.__next__()
+
+    def throw(self, kind, value=None, traceback=None):
+        """Raise in place of the result; give up if nobody else waits."""
+        self.close()
+        if isinstance(kind, type):
+            kind = kind() if value is None else value if isinstance(value, kind) else kind(value)
+        raise kind if traceback is None else kind.with_traceback(traceback)
+
+    def close(self):
+        """Give up if nobody waits."""
+        if self.callback is None:
+            self.cancel()
 
     def __repr__(self):
         state = ("pending", "succeeded", "failed", "cancelled")[self.state]

@@ -12,11 +12,11 @@ that no longer apply are recognised when they come up, and swept out before they
 
 import os
 
-from asyncio import current_task
 from contextvars import ContextVar
 from heapq import heapify, heappop, heappush
 from types import GenericAlias
 
+from cpython.contextvars cimport get_value
 from cpython.time cimport monotonic
 
 from asynccfr.batcher.call cimport LANE, LINE, NOWHERE, RUNNING, Call, Place
@@ -31,6 +31,8 @@ cdef extern from "pythread.h":
 cdef double NEVER = float("inf")
 cdef object UNSET = object()
 cdef object participation = ContextVar("asynccfr.batcher.participation", default=None)
+cdef object executing_here = ContextVar("asynccfr.batcher.executing", default=None)
+executing = executing_here
 
 
 cdef class Lane:
@@ -123,41 +125,105 @@ cdef class Batch:
             return self.buffer.array[: len(self.calls)]
         return [call.item for call in self.calls]
 
+    def is_wanted(self, Py_ssize_t start, Py_ssize_t stop):
+        """Whether anybody still waits for one of these items."""
+        cdef Call call
+        cdef Py_ssize_t i, item
+        for i in range(len(self.calls)):
+            call = self.calls[i]
+            item = i if self.indices is None else self.indices[i]
+            if start <= item < stop and call.place == RUNNING:
+                return True
+        return False
 
-cdef class Participant:
-    """Somebody who has promised to wait for one call at a time; see `Batcher.participant`."""
+
+cdef class Running:
+    """A batch function at work, as known to whatever it calls.
+
+    It is the value of `executing` in the function's context, which tasks and threads that it starts
+    inherit. Once the function has returned it says nothing any more.
+    """
 
     cdef Core core
-    cdef Participant outer
-    cdef Py_ssize_t calls
+    cdef set callers  # the batch functions that made the calls of this batch
+
+    def __cinit__(self, Core core, Batch batch):
+        cdef Call call
+        self.core = core
+        self.callers = {call.origin for call in batch.calls if call.origin is not None}
+
+    def end(self):
+        """The function has returned."""
+        self.core = None
+        self.callers = None
+
+    cdef bint is_within(self, Core core):
+        """Whether a batch of that batcher waits for this one, or is this one."""
+        cdef Running caller
+        if self.core is None or self.core is core:
+            return self.core is core
+        for caller in self.callers:
+            if caller.is_within(core):
+                return True
+        return False
+
+
+cdef class Participant:
+    """Somebody who has promised to wait for one call at a time; see `Batcher.participant`.
+
+    One within another stands for it: only the innermost count.
+    """
+
+    cdef Core core
+    cdef Participant previous  # of any batcher, in this context
+    cdef Participant outer  # of this batcher
+    cdef Py_ssize_t calls, inner
     cdef bint active
 
     def __cinit__(self, Core core):
         self.core = core
 
     def __enter__(self):
-        self.outer = participation.get()
+        if self.active:
+            raise BatcherError("the participant is taking part already; make one for each `with`")
+        self.previous = participation.get()
+        self.outer = self.core.participant_in(self.previous)
         participation.set(self)
         self.active = True
-        self.core.participants += 1
-        self.core.participants_waiting += self.calls > 0
+        if self.outer is not None:
+            self.outer.inner += 1
+            if self.outer.inner == 1:
+                self.outer.count(-1)
+        self.count(1)
         return self
 
     def __exit__(self, *_):
-        participation.set(self.outer)
+        participation.set(self.previous)
+        if self.inner == 0:
+            self.count(-1)
         self.active = False
-        self.core.participants -= 1
-        self.core.participants_waiting -= self.calls > 0
+        if self.outer is not None:
+            self.outer.inner -= 1
+            if self.outer.counts():
+                self.outer.count(1)
         if self.core.everyone_waits():
             self.core.ask_for_turn()
 
+    cdef bint counts(self):
+        return self.active and self.inner == 0
+
+    cdef void count(self, int sign):
+        self.core.participants += sign
+        if self.calls > 0:
+            self.core.participants_waiting += sign
+
     cdef void waits(self):
         self.calls += 1
-        self.core.participants_waiting += self.calls == 1 and self.active
+        self.core.participants_waiting += self.calls == 1 and self.counts()
 
     cdef void goes_on(self):
         self.calls -= 1
-        self.core.participants_waiting -= self.calls == 0 and self.active
+        self.core.participants_waiting -= self.calls == 0 and self.counts()
 
 
 cdef long forks = 0  # this process is that many forks away from the first
@@ -192,7 +258,6 @@ cdef class Core:
     cdef unsigned long thread
     cdef long forks
     cdef public bint is_open, is_closing
-    cdef public set runners  # tasks that run the function, which must not wait for their own batcher
     cdef bint turn_asked
     cdef double alarm_at
 
@@ -279,10 +344,12 @@ cdef class Core:
         cdef double expires = NEVER
         if not self.is_at_home():
             self._bind()
-        if not self.is_open or (self.runners and current_task() in self.runners):
+        origin = get_value(executing_here)
+        if not self.is_open or (origin is not None and (<Running>origin).is_within(self)):
             self._refuse()
         if key is UNSET:
             key = None if self.key_of is None else self.key_of(item)
+        call.origin = origin
         call.owner = self
         call.loop = self.loop
         call.item = item
@@ -441,6 +508,11 @@ cdef class Core:
     cpdef bint is_empty(self):
         return not (self.queued or self.line.live or self.executing_batches)
 
+    cpdef bint _is_within_itself(self):
+        """Whether this is called by the batch function, or by what it started or called."""
+        origin = get_value(executing_here)
+        return origin is not None and (<Running>origin).is_within(self)
+
     cpdef void _settle(self, loop):
         """Belong to the event loop, which is running in this thread."""
         self.loop = loop
@@ -564,7 +636,9 @@ cdef class Core:
     cdef void let_go(self, Call call):
         if call.participant is not None:
             (<Participant>call.participant).goes_on()
-        call.item = call.row = call.owner = call.participant = None
+        if call.deadline is not None:
+            call.deadline[2] = None  # the heap would keep the result alive
+        call.item = call.row = call.owner = call.participant = call.origin = call.deadline = None
 
     # When the next batch may start.
 
@@ -602,12 +676,14 @@ cdef class Core:
     cdef bint everyone_waits(self):
         return 0 < self.participants == self.participants_waiting
 
+    cdef Participant participant_in(self, Participant innermost):
+        """Who takes part in this batcher, if anybody does; `innermost` is the context's."""
+        while innermost is not None and (innermost.core is not self or not innermost.active):
+            innermost = innermost.previous
+        return innermost
+
     cdef void note_participant(self, Call call):
-        cdef Participant participant = participation.get()
-        while participant is not None and (
-            participant.core is not self or not participant.active
-        ):
-            participant = participant.outer
+        cdef Participant participant = self.participant_in(participation.get())
         if participant is not None:
             call.participant = participant
             participant.waits()
@@ -616,9 +692,10 @@ cdef class Core:
 
     cdef void add_deadline(self, Call call, double expires):
         self.serial += 1
-        heappush(self.deadlines, (expires, self.serial, call))
+        call.deadline = [expires, self.serial, call]
+        heappush(self.deadlines, call.deadline)
         if len(self.deadlines) > 2 * (self.queued + self.line.live + self.executing) + 64:
-            self.deadlines = [entry for entry in self.deadlines if (<Call>entry[2]).place != NOWHERE]
+            self.deadlines = [entry for entry in self.deadlines if entry[2] is not None]
             heapify(self.deadlines)
         self.wake_at(expires)
 
@@ -626,7 +703,7 @@ cdef class Core:
         cdef Call call
         while self.deadlines and <double>self.deadlines[0][0] <= now:
             expires, _, call = heappop(self.deadlines)
-            if call.place != NOWHERE:
+            if call is not None:
                 self.timed_out += 1
                 self.release(call)
                 call.fail(TimeoutError(f"no result within {expires - call.arrived:.6g} s"))

@@ -18,8 +18,9 @@ Result = TypeVar("Result")
 class BatchedFunction(Generic[Item, Result]):
     """A function of a batch that is called with one item: `await function(item)`.
 
-    It makes its batcher on first use, and a new one where the event loop of the last is closed. As
-    a method it gives every instance a batcher of its own, which lives and dies with the instance.
+    It makes its batcher on first use, and a new one in a forked process or where the event loop of
+    the last is closed. As a method it gives every instance a batcher of its own, which lives and
+    dies with the instance.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -34,7 +35,7 @@ class BatchedFunction(Generic[Item, Result]):
     def batcher(self) -> Batcher[Item, Result]:
         """The batcher behind it."""
         batcher = self._batcher
-        if batcher is None or batcher.has_lost_its_loop():
+        if batcher is None or batcher.has_lost_its_loop() or batcher.was_forked():
             batcher = self._batcher = Batcher(self._function, **self._options)
         return batcher
 

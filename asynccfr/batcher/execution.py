@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from asynccfr.batcher.core import Core
-from asynccfr.batcher.failures import outcomes_of
+from asynccfr.batcher.core import Batch, Core, Running, executing
+from asynccfr.batcher.failures import Outcomes, outcomes_of
+from asynccfr.batcher.workers import Workers
 from asynccfr.errors import BatcherError
 
 if TYPE_CHECKING:
@@ -32,53 +32,43 @@ AnyResults = Awaitable[Results[Result]] | Results[Result]
 # Of a list of items, or with a row buffer of an array.
 BatchFunction = Callable[[list[Item]], AnyResults[Result]] | Callable[["Array"], AnyResults[Result]]
 AnyFunction = Callable[[Any], Any]
-Done = Callable[[list[Any]], None]
-
-executing_for: ContextVar[object] = ContextVar("asynccfr.batcher.executing_for", default=None)
+Done = Callable[[Outcomes], None]
 
 
-async def evaluate(function: AnyFunction, isolate: bool, items: Sequence[Any]) -> list[Any]:
-    """One outcome for each item: its result, or the exception that it failed with.
+async def evaluate(function: AnyFunction, items: Sequence[Any]) -> Outcomes:
+    """A list of what the function returned, one for each item, or what it raised; never raises.
 
-    With `isolate`, a batch that fails is computed again in halves, so that only items which fail on
-    their own do. Never raises; a plain `function` makes a coroutine that never suspends.
+    With a plain `function` the coroutine never suspends.
     """
     try:
         results = function(items)
         if isawaitable(results):
             results = await results
         return outcomes_of(results, len(items))
-    except Exception as error:
-        if isolate and len(items) > 1:
-            half = len(items) // 2
-            first = await evaluate(function, isolate, items[:half])
-            return first + await evaluate(function, isolate, items[half:])
-        return [error] * len(items)
     except BaseException as error:
-        return [error] * len(items)
+        return error
 
 
-def evaluate_now(function: AnyFunction, isolate: bool, items: Sequence[Any]) -> list[Any]:
+def evaluate_now(function: AnyFunction, items: Sequence[Any]) -> Outcomes:
     """`evaluate` for a plain function."""
-    coroutine = evaluate(function, isolate, items)
+    coroutine = evaluate(function, items)
     try:
         coroutine.send(None)
     except StopIteration as finished:
-        outcomes: list[Any] = finished.value
+        outcomes: Outcomes = finished.value
         return outcomes
     coroutine.close()
-    error = BatcherError(
+    return BatcherError(
         "the batch function returned an awaitable but is not an `async def`; "
         "wrap it in one, or pass the coroutine function itself"
     )
-    return [error] * len(items)
 
 
 class Execution(Protocol):
-    """Runs batches for one batcher."""
+    """Runs the function for one batcher."""
 
-    def start(self, items: Sequence[Any], done: Done) -> None:
-        """Compute, then call `done(outcomes)` in the event loop, outside any task."""
+    def start(self, batch: Batch[Any, Any], items: Sequence[Any], done: Done) -> None:
+        """Compute items of a batch, then call `done` in the event loop, outside any task."""
 
     def cancel(self) -> None:
         """Interrupt what is executing, where that is possible."""
@@ -90,12 +80,11 @@ class Execution(Protocol):
 class Inline:
     """In the event loop itself: for functions that are quick, or where there are few cores."""
 
-    def __init__(self, function: AnyFunction, isolate: bool) -> None:
+    def __init__(self, function: AnyFunction) -> None:
         self._function = function
-        self._isolate = isolate
 
-    def start(self, items: Sequence[Any], done: Done) -> None:
-        done(evaluate_now(self._function, self._isolate, items))
+    def start(self, batch: Batch[Any, Any], items: Sequence[Any], done: Done) -> None:
+        done(evaluate_now(self._function, items))
 
     def cancel(self) -> None:
         pass
@@ -104,49 +93,89 @@ class Inline:
         pass
 
 
+class Within:
+    """A context for the function in which its batch is known."""
+
+    def __init__(self, batcher: Core[Any, Any], batch: Batch[Any, Any]) -> None:
+        assert batcher.context is not None
+        self.context = batcher.context.copy()
+        self._running = Running(batcher, batch)
+        self.context.run(executing.set, self._running)
+
+    async def evaluate(self, function: AnyFunction, items: Sequence[Any]) -> Outcomes:
+        try:
+            return await evaluate(function, items)
+        finally:
+            self._running.end()
+
+    def evaluate_now(self, function: AnyFunction, items: Sequence[Any]) -> Outcomes:
+        try:
+            return self.context.run(evaluate_now, function, items)
+        finally:
+            self._running.end()
+
+
 class InThread:
-    """In the batcher's own threads, or a given executor, while the event loop goes on."""
+    """In threads of the batcher's own, while the event loop goes on."""
 
-    def __init__(
-        self,
-        batcher: Core[Any, Any],
-        function: AnyFunction,
-        isolate: bool,
-        executor: Executor | None,
-    ) -> None:
-        self._evaluate = partial(evaluate_now, function, isolate)
+    def __init__(self, batcher: Core[Any, Any], function: AnyFunction) -> None:
+        self._batcher = batcher
+        self._function = function
         self._loop = asyncio.get_running_loop()
-        self._owned = None
-        if executor is None:
-            threads = batcher.max_concurrent_batches
-            executor = self._owned = ThreadPoolExecutor(threads, "asynccfr-batch")
+        self._workers = Workers(batcher.max_concurrent_batches)
+
+    def start(self, batch: Batch[Any, Any], items: Sequence[Any], done: Done) -> None:
+        compute = partial(Within(self._batcher, batch).evaluate_now, self._function, items)
+
+        def finished(outcomes: Outcomes) -> None:
+            self._workers.finished()
+            done(outcomes)
+
+        def report(outcomes: Outcomes) -> None:
+            with suppress(RuntimeError):  # the loop was closed without aclose
+                self._loop.call_soon_threadsafe(finished, outcomes, context=self._batcher.context)
+
+        try:
+            self._workers.start(compute, report)
+        except Exception as error:  # there are no more threads to be had
+            self._loop.call_soon(done, error)
+
+    def cancel(self) -> None:
+        pass
+
+    def close(self, wait: bool) -> None:
+        self._workers.close(wait)
+
+
+class InExecutor:
+    """In an executor that the batcher was given."""
+
+    def __init__(self, batcher: Core[Any, Any], function: AnyFunction, executor: Executor) -> None:
+        self._batcher = batcher
+        self._function = function
+        self._loop = asyncio.get_running_loop()
         self._executor = executor
-        self._context: Context | None = None
-        if isinstance(executor, ThreadPoolExecutor):
-            self._context = copy_context()
-            self._context.run(executing_for.set, batcher)
 
-    def start(self, items: Sequence[Any], done: Done) -> None:
-        count = len(items)
+    def start(self, batch: Batch[Any, Any], items: Sequence[Any], done: Done) -> None:
+        evaluate = evaluate_now
+        if isinstance(self._executor, ThreadPoolExecutor):
+            evaluate = Within(self._batcher, batch).evaluate_now
 
-        def report(future: Future[list[Any]]) -> None:
-            outcomes: list[Any]
+        def report(future: Future[Outcomes]) -> None:
+            outcomes: Outcomes
             try:
                 outcomes = future.result()
             except CancelledError:
-                outcomes = [BatcherError("the executor was shut down before the batch ran")] * count
+                outcomes = BatcherError("the executor was shut down before the batch ran")
             except BaseException as error:  # such as a pool of processes that broke
-                outcomes = [error] * count
+                outcomes = error
             with suppress(RuntimeError):  # the loop was closed without aclose
-                self._loop.call_soon_threadsafe(done, outcomes)
+                self._loop.call_soon_threadsafe(done, outcomes, context=self._batcher.context)
 
         try:
-            if self._context is None:
-                future = self._executor.submit(self._evaluate, items)
-            else:
-                future = self._executor.submit(self._context.copy().run, self._evaluate, items)
-        except Exception as error:  # such as a given executor that has been shut down
-            self._loop.call_soon(done, [error] * count)
+            future = self._executor.submit(evaluate, self._function, items)
+        except Exception as error:  # such as an executor that has been shut down
+            self._loop.call_soon(done, error)
         else:
             future.add_done_callback(report)
 
@@ -154,30 +183,26 @@ class InThread:
         pass
 
     def close(self, wait: bool) -> None:
-        if self._owned is not None:
-            self._owned.shutdown(wait)
+        pass
 
 
 class AsTask:
     """A coroutine function, each batch in a task."""
 
-    def __init__(self, function: AnyFunction, isolate: bool, tasks: set[asyncio.Task[Any]]) -> None:
+    def __init__(self, batcher: Core[Any, Any], function: AnyFunction) -> None:
+        self._batcher = batcher
         self._function = function
-        self._isolate = isolate
-        self._tasks = tasks
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[Outcomes]] = set()
 
-    def start(self, items: Sequence[Any], done: Done) -> None:
-        count = len(items)
-
-        def report(task: asyncio.Task[list[Any]]) -> None:
+    def start(self, batch: Batch[Any, Any], items: Sequence[Any], done: Done) -> None:
+        def report(task: asyncio.Task[Outcomes]) -> None:
             self._tasks.discard(task)
             # A task that was cancelled before its first step has not run `evaluate` at all.
-            cancelled = [asyncio.CancelledError()] * count
-            done(cancelled if task.cancelled() else task.result())
+            done(asyncio.CancelledError() if task.cancelled() else task.result())
 
-        task = asyncio.get_running_loop().create_task(
-            evaluate(self._function, self._isolate, items)
-        )
+        within = Within(self._batcher, batch)
+        task = within.context.run(self._loop.create_task, within.evaluate(self._function, items))
         self._tasks.add(task)
         task.add_done_callback(report)
 

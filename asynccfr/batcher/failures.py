@@ -6,6 +6,9 @@ from typing import Any
 
 from asynccfr.errors import BatcherError
 
+# What a batch function returned, one for each item, or what it raised.
+Outcomes = list[Any] | BaseException
+
 
 def personal(error: BaseException) -> Exception:
     """An exception object for one caller, with the original as its cause.
@@ -36,6 +39,8 @@ def faithful_copy(error: Exception) -> Exception | None:
         try:
             twin = make(error)
             if type(twin) is type(error) and twin is not error and str(twin) == str(error):
+                if notes := getattr(error, "__notes__", None):
+                    twin.__notes__ = list(notes)  # which a copy shares
                 return twin
         except Exception:
             continue
@@ -47,6 +52,11 @@ def copy_without_init(error: Exception) -> Exception:
     twin = kind.__new__(kind, *error.args)
     twin.__dict__.update(error.__dict__)
     return twin
+
+
+def one_each(outcomes: Outcomes, count: int) -> list[Any]:
+    """One outcome for each of `count` items."""
+    return outcomes if isinstance(outcomes, list) else [outcomes] * count
 
 
 def outcomes_of(results: Any, count: int) -> list[Any]:

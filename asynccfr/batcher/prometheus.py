@@ -5,7 +5,7 @@ Nothing is counted twice: the batcher's own statistics are read when the metrics
 
 from collections.abc import Iterator
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -17,6 +17,7 @@ from prometheus_client.registry import REGISTRY, Collector, CollectorRegistry
 
 from asynccfr.batcher.batcher import Batcher
 from asynccfr.batcher.histogram import Histogram
+from asynccfr.errors import BatcherError
 
 TIME_BOUNDS_US = (10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7)
 OUTCOMES = ("succeeded", "failed", "cancelled", "abandoned", "timed_out", "closed", "refused")
@@ -28,12 +29,23 @@ class BatcherCollector(Collector):
     def __init__(
         self, *batchers: Batcher[Any, Any], registry: CollectorRegistry = REGISTRY
     ) -> None:
-        self._batchers: WeakSet[Batcher[Any, Any]] = WeakSet(batchers)
+        self._batchers: WeakValueDictionary[str, Batcher[Any, Any]] = WeakValueDictionary()
+        for batcher in batchers:
+            self.add(batcher)
         registry.register(self)
 
     def add(self, batcher: Batcher[Any, Any]) -> None:
-        """Export another batcher; give each a `name` of its own."""
-        self._batchers.add(batcher)
+        """Export another batcher, in place of a closed one of the same name.
+
+        Raises BatcherError if one of that name is open: give each a `name` of its own.
+        """
+        known = self._batchers.get(batcher.name)
+        if known is not None and known is not batcher and known.is_open:
+            raise BatcherError(
+                f"{batcher.name}: another open batcher of that name is exported already, and "
+                "metrics could not tell them apart; give each a name= of its own"
+            )
+        self._batchers[batcher.name] = batcher
 
     def describe(self) -> Iterator[Metric]:
         return iter(())
@@ -57,7 +69,7 @@ class BatcherCollector(Collector):
         now = GaugeMetricFamily(
             "batcher_now", "Items by where they are.", labels=["batcher", "place"]
         )
-        for batcher in list(self._batchers):
+        for batcher in list(self._batchers.values()):
             statistics = batcher.statistics()
             name = batcher.name
             for outcome in OUTCOMES:

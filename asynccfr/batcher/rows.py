@@ -12,6 +12,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from asynccfr.errors import BatcherError
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -28,8 +30,8 @@ class Rows:
         dtype: of the array.
         write: `write(item, row)` stores an item in its row, an array of `shape` with old contents;
             by default the row is assigned the item. What it raises goes to the item's caller.
-        allocate: `allocate(shape, dtype)` makes a buffer; numpy.empty by default. Give one for
-            pinned memory.
+        allocate: `allocate(shape, dtype)` makes a buffer that nobody else uses; numpy.empty by
+            default. Give one for pinned memory.
     """
 
     shape: tuple[int, ...]
@@ -45,6 +47,10 @@ class Buffer:
         self.array = array
         self.used = 0
 
+    def references(self) -> int:
+        """To the array, by whoever has it or a view of it."""
+        return sys.getrefcount(self.array)
+
 
 Place = tuple[Buffer, int]
 
@@ -55,6 +61,7 @@ class RowPool:
     def __init__(self, rows: Rows, max_batch: int, spare: int) -> None:
         import numpy as np
 
+        self._as_strided = np.lib.stride_tricks.as_strided
         self._write = rows.write
         self._allocate = rows.allocate or np.empty
         self._shape = (max_batch, *rows.shape)
@@ -62,6 +69,7 @@ class RowPool:
         self._max_batch = max_batch
         self._returned: deque[Buffer] = deque(maxlen=spare)
         self._filling: dict[Hashable, list[Buffer]] = {}
+        self._own_references = Buffer(np.empty(0)).references()
 
     def place(self, key: Hashable, item: Any) -> Place:
         """Claim the next row of a lane and write the item into it."""
@@ -106,8 +114,14 @@ class RowPool:
 
     def _empty_buffer(self) -> Buffer:
         for buffer in self._returned:
-            # Two: the buffer's own reference, and the argument of getrefcount.
-            if sys.getrefcount(buffer.array) == 2:
+            if buffer.references() == self._own_references:
                 self._returned.remove(buffer)
                 return buffer
-        return Buffer(self._allocate(self._shape, self._dtype))
+        array = self._allocate(self._shape, self._dtype)
+        if array.shape != self._shape or array.dtype != self._dtype or not array.flags.writeable:
+            raise BatcherError(
+                f"allocate: returned {array.dtype} {array.shape}, "
+                f"expected a writeable array of {self._dtype} {self._shape}"
+            )
+        # Views of a view refer to what that is a view of; those of this array refer to it.
+        return Buffer(self._as_strided(array))

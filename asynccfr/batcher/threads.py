@@ -6,6 +6,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary, ref
 
 from asynccfr.batcher.call import Call
 from asynccfr.batcher.core import Core
@@ -14,8 +15,40 @@ from asynccfr.errors import BatcherClosed, BatcherError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# The loop may be closed, without a word to us, while a thread waits.
-LOOK_AT_LOOP_EVERY = 0.5
+A_CENTURY = 3e9  # seconds
+
+
+class Lifeline:
+    """Fails the futures that wait for an event loop when that is closed, which it tells nobody.
+
+    But it forgets its timers, and only a timer refers to this object.
+    """
+
+    def __init__(self) -> None:
+        self.futures: set[Future[Any]] = set()
+        self._is_held = False
+
+    def hold(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Live for as long as the loop is open; to be called in the loop."""
+        if not self._is_held:
+            self._is_held = True
+            loop.call_later(A_CENTURY, self.hold, loop)
+
+    def __del__(self) -> None:
+        for future in list(self.futures):
+            settle(future, error=BatcherClosed("the batcher's event loop was closed"))
+
+
+lifelines: WeakKeyDictionary[asyncio.AbstractEventLoop, ref[Lifeline]] = WeakKeyDictionary()
+
+
+def lifeline_of(loop: asyncio.AbstractEventLoop) -> Lifeline:
+    known = lifelines.get(loop)
+    lifeline = known() if known is not None else None
+    if lifeline is None:
+        lifeline = Lifeline()
+        lifelines[loop] = ref(lifeline)
+    return lifeline
 
 
 def submit_in_thread(
@@ -31,7 +64,8 @@ def submit_in_thread(
     if asyncio._get_running_loop() is loop:
         raise BatcherError("called from the event loop, which it would block; await the call")
 
-    def submit() -> None:
+    def submit(lifeline: Lifeline) -> None:
+        lifeline.hold(loop)
         if future.cancelled():
             return
         try:
@@ -42,26 +76,23 @@ def submit_in_thread(
             future.add_done_callback(partial(give_up_call, call))
             call.add_done_callback(partial(pass_on, future))
 
+    lifeline = lifeline_of(loop)
+    lifeline.futures.add(future)
+    future.add_done_callback(lifeline.futures.discard)
     try:
-        loop.call_soon_threadsafe(submit)
+        loop.call_soon_threadsafe(submit, lifeline)
     except RuntimeError:
         raise BatcherClosed("the batcher's event loop is closed") from None
     return future
 
 
-def result_in_thread(batcher: Core[Item, Result], future: Future[Result]) -> Result:
-    """Wait for the future for as long as there is an event loop to resolve it."""
-    while True:
-        try:
-            return future.result(LOOK_AT_LOOP_EVERY)
-        except TimeoutError:
-            if future.done():
-                return future.result()
-            if batcher.loop.is_closed():
-                raise BatcherClosed("the batcher's event loop was closed") from None
-        except BaseException:
-            future.cancel()
-            raise
+def result_in_thread(future: Future[Result]) -> Result:
+    """The future's result; an interrupted wait cancels it."""
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
 
 
 def give_up_call(call: Call[Result], future: Future[Result]) -> None:

@@ -266,3 +266,36 @@ async def test_a_batcher_in_a_loop_that_ends_without_closing_it():
     assert outcome == ["cancelled"]
     await batcher.aclose()
     assert not batcher.is_open
+
+
+@pytest.mark.parametrize("where", ["thread", "task"])
+async def test_cancel_ends_the_bisection_of_a_failed_batch(where):
+    gate = ThreadGate()
+    asynchronous = Gate()
+    if where == "thread":
+
+        def fail(items):
+            gate(items)
+            raise ValueError("no")
+
+        batches = gate.batches
+    else:
+
+        async def fail(items):
+            await asynchronous(items)
+            raise ValueError("no")
+
+        batches = asynchronous.batches
+    batcher = Batcher(fail, max_batch=8, isolate_errors=True)
+    calls = [batcher(item) for item in range(8)]
+    await until(lambda: batches)
+    (gate if where == "thread" else asynchronous).let_through()
+    await until(lambda: len(batches) == 2)
+    closing = asyncio.create_task(batcher.aclose(cancel=True))
+    await turns()
+    errors = [call.exception() for call in calls]
+    gate.let_through(100)
+    asynchronous.let_through(100)
+    await closing
+    assert {type(error) for error in errors} == {BatcherClosed}
+    assert batches == [[*range(8)], [*range(4)]]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from asynccfr.batcher import Batcher
+from asynccfr.batcher import Batcher, BatcherError
 from tests.batcher.support import Gate, Recorder, ThreadGate, turns, until
 
 HOUR_US = 3.6e9
@@ -254,3 +254,47 @@ async def test_sizes_count_against_max_batch():
         [1],
     ]
     assert batcher.statistics().batch_size.max == 10
+
+
+async def test_a_participant_within_another_stands_for_it(build):
+    record = Recorder()
+    async with build(record, max_batch=9, batch_window_us=HOUR_US) as batcher:
+
+        async def child(item):
+            with batcher.participant():
+                return await batcher(item)
+
+        async with asyncio.timeout(30):
+            with batcher.participant():
+                with batcher.participant(), batcher.participant():
+                    assert await batcher(1) == 2
+                assert await asyncio.gather(child(2), child(3)) == [4, 6]
+                assert await batcher(4) == 8
+    assert record.batches == [[1], [2, 3], [4]]
+    assert (batcher.participants, batcher.participants_waiting) == (0, 0)
+
+
+async def test_an_outer_participant_that_leaves_first():
+    async with Batcher(Recorder(), max_batch=9, batch_window_us=HOUR_US, inline=True) as batcher:
+
+        async def child():
+            with batcher.participant():
+                await turns()
+                return await batcher(1)
+
+        async with asyncio.timeout(30):
+            with batcher.participant():
+                task = asyncio.create_task(child())
+                await asyncio.sleep(0)
+            assert await task == 2
+    assert (batcher.participants, batcher.participants_waiting) == (0, 0)
+
+
+async def test_a_participant_takes_part_once_at_a_time():
+    async with Batcher(Recorder(), max_batch=9, batch_window_us=HOUR_US, inline=True) as batcher:
+        participant = batcher.participant()
+        for item in range(2):
+            with participant:
+                with pytest.raises(BatcherError, match="taking part already"), participant:
+                    pass
+                assert await batcher(item) == 2 * item

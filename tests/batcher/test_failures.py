@@ -326,11 +326,15 @@ async def test_a_hook_that_fails_is_reported_and_harms_nobody(build):
         ({"max_batch": 0}, "max_batch=0: expected an integer of at least 1"),
         ({"max_batch": 2.5}, "max_batch=2.5"),
         ({"max_batch": True}, "max_batch=True"),
+        ({"max_batch": "4"}, "max_batch='4'"),
+        ({"max_batch": None}, "max_batch=None"),
         ({"batch_window_us": -1}, "batch_window_us=-1"),
+        ({"batch_window_us": "5"}, "batch_window_us='5'"),
         ({"batch_window_us": float("nan")}, "batch_window_us=nan"),
         ({"max_queue": 3}, "max_queue=3: expected None or at least max_batch=4"),
         ({"when_full": "drop"}, "when_full='drop'"),
         ({"timeout": 0}, "timeout=0"),
+        ({"timeout": "1"}, "timeout='1'"),
         ({"max_concurrent_batches": 0}, "max_concurrent_batches=0"),
         ({"adaptive": True}, "adaptive=True: expected a batch_window_us above 0"),
         ({"inline": True, "max_concurrent_batches": 2}, "inline=True"),
@@ -419,3 +423,71 @@ async def test_stop_iteration_from_writing_a_row_fails_only_its_caller():
             found = await asyncio.gather(*calls, return_exceptions=True)
     assert (found[0], found[2]) == (1.0, 3.0)
     assert isinstance(found[1], BatcherError)
+
+
+async def test_a_note_on_one_error_is_not_on_the_others(build):
+    original = ValueError("no")
+    original.add_note("from the function")
+    async with build(Faulty(raising(original)), max_batch=8) as batcher:
+        first, second, *_ = await outcomes(batcher)
+    first.add_note("for one caller")
+    assert first.__notes__ == ["from the function", "for one caller"]
+    assert second.__notes__ == original.__notes__ == ["from the function"]
+
+
+async def test_bisecting_leaves_out_halves_that_nobody_waits_for(build):
+    loop = asyncio.get_running_loop()
+    batches = []
+
+    def fail(items):
+        batches.append(list(items))
+        if len(batches) == 1:
+            given_up = threading.Event()
+
+            def give_up():
+                for call in calls[4:]:
+                    call.cancel()
+                given_up.set()
+
+            loop.call_soon_threadsafe(give_up)
+            given_up.wait(0.05)
+        raise ValueError(items)
+
+    async with build(fail, max_batch=8, isolate_errors=True) as batcher:
+        calls = [batcher(item) for item in range(8)]
+        async with asyncio.timeout(30):
+            await asyncio.gather(*calls, return_exceptions=True)
+    assert [batch for batch in batches if batch[0] >= 4] in ([], [[4, 5, 6, 7]])
+    assert len([batch for batch in batches if batch[0] < 4]) == 8
+    assert (batcher.statistics().failed, batcher.statistics().abandoned) == (4, 4)
+
+
+async def test_bisecting_gives_the_event_loop_turns():
+    ticks = 0
+
+    async def tick():
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    async with Batcher(
+        raising(ValueError("all of them")), max_batch=2000, inline=True, isolate_errors=True
+    ) as batcher:
+        errors = await outcomes(batcher, range(2000))
+    ticking.cancel()
+    assert {type(error) for error in errors} == {ValueError}
+    assert ticks >= 2000
+
+
+def test_any_kind_of_integer_is_one():
+    batcher = Batcher(
+        lambda items: items,
+        max_batch=np.int64(4),
+        max_queue=np.uint8(8),
+        max_concurrent_batches=np.int32(2),
+        batch_window_us=np.float32(5),
+        timeout=np.float64(2),
+    )
+    assert (batcher.max_batch, type(batcher.max_batch)) == (4, int)

@@ -2,14 +2,16 @@
 
 import asyncio
 import concurrent.futures
+import gc
 import os
 import random
 import threading
 import warnings
 
 import pytest
+import uvloop
 
-from asynccfr.batcher import Batcher, BatcherClosed, BatcherError, QueueFull
+from asynccfr.batcher import Batcher, BatcherClosed, BatcherError, QueueFull, batched
 from tests.batcher.support import Gate, Recorder, ThreadGate, turns, until
 
 
@@ -233,3 +235,73 @@ async def test_a_fork_is_detected(build):
         _, status = await in_thread(os.waitpid, child, 0)
         assert status == 0
         assert await batcher(2) == 4
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+@pytest.mark.parametrize("state", ["executing", "queued", "not yet submitted"])
+def test_closing_the_loop_fails_the_futures_of_threads(new_loop, state):
+    loop, gate = new_loop(), ThreadGate()
+
+    async def start():
+        batcher = Batcher(gate, max_batch=1)
+        batcher(0)
+        if state == "queued":
+            await turns()
+        return batcher
+
+    batcher = loop.run_until_complete(start())
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        done, open_one = (pool.submit(batcher.submit_from_thread, i).result() for i in range(2))
+        done.cancel()
+        blocked = pool.submit(batcher.call_from_thread, 3)
+        if state != "not yet submitted":
+            loop.run_until_complete(turns())
+        assert not open_one.done()
+        loop.close()
+        with pytest.raises(BatcherClosed, match="event loop"):
+            open_one.result(30)
+        with pytest.raises(BatcherClosed, match="event loop"):
+            blocked.result(30)
+        with pytest.raises(BatcherClosed, match="event loop is closed"):
+            pool.submit(batcher.submit_from_thread, 1).result(30)
+    gate.let_through()
+
+
+@batched(max_batch=2)
+def doubled(items):
+    return [item * 2 for item in items]
+
+
+@batched(max_batch=2, timeout=60)
+async def doubled_in_a_task(items):
+    return [item * 2 for item in items]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("function", [doubled, doubled_in_a_task])
+async def test_a_decorated_function_works_in_a_forked_process(function):
+    assert await function(1) == 2
+    closed = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+
+            async def in_child():
+                assert await function(2) == 4
+                await function.aclose()
+                closed.append(function)
+
+            thread = threading.Thread(target=lambda: asyncio.run(in_child()))
+            thread.start()
+            thread.join(30)
+            gc.collect()
+            status = int(closed != [function])
+        finally:
+            os._exit(status)
+    _, status = await in_thread(os.waitpid, child, 0)
+    assert status == 0
+    assert await function(2, timeout=60) == 4
+    await function.aclose()

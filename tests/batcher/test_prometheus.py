@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from asynccfr.batcher import Batcher
+from asynccfr.batcher import Batcher, BatcherError
 from tests.batcher.support import Recorder
 
 prometheus = pytest.importorskip("prometheus_client")
@@ -36,3 +36,18 @@ async def test_a_batcher_is_exported_for_as_long_as_it_lives():
     del batcher
     gc.collect()
     assert value("batcher_items_total", outcome="succeeded") is None
+
+
+async def test_names_tell_batchers_apart():
+    from asynccfr.batcher.prometheus import BatcherCollector
+
+    registry = prometheus.CollectorRegistry()
+    first = Batcher(Recorder(), max_batch=4, name="model")
+    collector = BatcherCollector(first, registry=registry)
+    collector.add(first)
+    second = Batcher(Recorder(), max_batch=4, name="model")
+    with pytest.raises(BatcherError, match="model: another open batcher of that name"):
+        collector.add(second)
+    await first.aclose()
+    collector.add(second)
+    assert prometheus.generate_latest(registry).count(b'outcome="succeeded"') == 1

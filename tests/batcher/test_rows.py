@@ -5,8 +5,9 @@ import random
 
 import numpy as np
 import pytest
+import torch
 
-from asynccfr.batcher import Batcher, Rows
+from asynccfr.batcher import Batcher, BatcherError, Rows
 from tests.batcher.support import Gate, turns
 
 
@@ -174,8 +175,6 @@ async def test_bisecting_slices_the_rows(build):
 
 
 async def test_rows_of_torch_share_memory():
-    torch = pytest.importorskip("torch")
-
     def allocate(shape, dtype):
         return torch.empty(shape, dtype=torch.float32).numpy()
 
@@ -192,3 +191,55 @@ async def test_rows_of_torch_share_memory():
 def test_rows_exclude_sizes():
     with pytest.raises(ValueError, match="rows="):
         Batcher(lambda rows: rows, max_batch=4, rows=Rows((1,)), size_of=len)
+
+
+ALLOCATORS = {
+    "aligned": lambda shape, dtype: np.empty((shape[0] + 1, *shape[1:]), dtype)[1:],
+    "flat": lambda shape, dtype: np.empty(np.prod(shape), dtype).reshape(shape),
+    "bytes": lambda shape, dtype: np.frombuffer(
+        bytearray(int(np.prod(shape)) * dtype.itemsize), dtype
+    ).reshape(shape),
+    "torch": lambda shape, dtype: torch.empty(shape, dtype=torch.int64).numpy(),
+}
+
+
+@pytest.mark.parametrize("allocate", ALLOCATORS.values(), ids=list(ALLOCATORS))
+async def test_an_allocator_may_return_views(build, allocate):
+    count = 0
+
+    def counted(shape, dtype):
+        nonlocal count
+        count += 1
+        return allocate(shape, dtype)
+
+    kept = []
+
+    def hoard(rows):
+        if len(kept) < 10:
+            kept.append((rows[1:], rows.tolist()[1:]))
+        return rows if len(kept) < 5 else rows[:, 0].tolist()
+
+    rows = Rows((2,), "int64", allocate=counted)
+    async with build(hoard, max_batch=4, rows=rows) as batcher:
+        results = []
+        for i in range(20):
+            results += await asyncio.gather(*(batcher([10 * i + j, i]) for j in range(4)))
+    assert all(view.tolist() == contents for view, contents in kept)
+    firsts = [int(result[0]) if np.ndim(result) else result for result in results]
+    assert firsts == [10 * i + j for i in range(20) for j in range(4)]
+    assert 10 <= count <= 13
+
+
+@pytest.mark.parametrize(
+    "allocate",
+    [
+        lambda shape, dtype: np.empty((shape[0], 3), dtype),
+        lambda shape, dtype: np.empty(shape, "float64"),
+        lambda shape, dtype: np.broadcast_to(np.zeros((), dtype), shape),
+    ],
+)
+async def test_an_allocator_must_return_what_it_is_asked_for(allocate):
+    rows = Rows((2,), "int64", allocate=allocate)
+    async with Batcher(lambda rows: rows, max_batch=4, inline=True, rows=rows) as batcher:
+        with pytest.raises(BatcherError, match="allocate: returned"):
+            batcher([1, 2])

@@ -150,3 +150,12 @@ def test_an_item_whose_client_has_gone_is_not_computed(loop_name):
         model.open.clear()
         assert asyncio.run(come_and_go(port, model)) == (200, {"value": 2.0})
         assert model.rows == 1
+
+
+async def test_the_service_may_start_again():
+    from tests.batcher.examples.service import service
+
+    app = service(Doubling())
+    for _ in range(2):
+        async with app.router.lifespan_context(app) as state:
+            assert await state["batcher"]([1.0, 2.0]) == 6.0

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TypedDict
 
 import torch
 from fastapi import FastAPI, HTTPException, Request
@@ -21,6 +22,10 @@ class Answer(BaseModel):
     value: float
 
 
+class State(TypedDict):
+    batcher: Batcher[list[float], float]
+
+
 def service(
     model: torch.nn.Module, *, max_batch: int = 64, max_queue: int = 1024, timeout: float = 5.0
 ) -> FastAPI:
@@ -32,15 +37,13 @@ def service(
             values: list[float] = model(torch.tensor(rows)).squeeze(1).tolist()
         return values
 
-    batcher = Batcher(
-        predict, max_batch=max_batch, max_queue=max_queue, when_full="raise", timeout=timeout
-    )
-
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with batcher:
+    async def lifespan(app: FastAPI) -> AsyncIterator[State]:
+        async with Batcher(
+            predict, max_batch=max_batch, max_queue=max_queue, when_full="raise", timeout=timeout
+        ) as batcher:
             collector.add(batcher)
-            yield
+            yield {"batcher": batcher}
 
     app = FastAPI(lifespan=lifespan)
     app.mount("/metrics", make_asgi_app(registry))
@@ -48,7 +51,8 @@ def service(
     @app.post("/predict")
     async def answer(question: Question, request: Request) -> Answer:
         try:
-            return Answer(value=await while_connected(request, batcher(question.features)))
+            call = request.state.batcher(question.features)
+            return Answer(value=await while_connected(request, call))
         except QueueFull:
             raise HTTPException(503, "busy", headers={"Retry-After": "1"}) from None
         except TimeoutError:
