@@ -124,10 +124,14 @@ def summary(kind: type) -> str:
 
 
 def markdown_table() -> str:
-    """The README's table of the configuration."""
+    """The README's table; fields that differ in the tables they stand in only share a row."""
     rows = ["| field | value | default | meaning |", "|---|---|---|---|"]
+    variants: dict[tuple[str, ...], list[str]] = {}
     for field in walk():
-        only = f" ({field.variant})" if field.variant else ""
-        cells = (f"`{field.path}`{only}", field.expected, f"`{field.default}`", field.description)
+        row = (field.path, field.expected, field.default, field.description)
+        variants.setdefault(row, []).append(field.variant)
+    for (path, value, default, meaning), found in variants.items():
+        only = f" ({'; '.join(found)})" if any(found) else ""
+        cells = (f"`{path}`{only}", value, f"`{default}`", meaning)
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(rows) + "\n"
