@@ -129,16 +129,15 @@ class MixtureAgent:
         self.game = game if game is not None else load_game(card.game)
         self.rule = Rule[card.rule.upper()]
         self.rows = rows
-        size = len(to_row(self.networks()))
+        self._networks = [zero_network(card, self.game) for _ in range(self.game.num_players)]
+        size = len(to_row(self._networks))
         if rows.ndim != 2 or rows.shape[1] != size or not len(rows):
             raise ValueError(f"rows: {list(rows.shape)}, expected some of {size} parameters")
 
-    def networks(self, iteration: int | None = None) -> list[Network]:
-        """Every player's network after an iteration, counted from 1; all zeros without one."""
-        networks = [zero_network(self.card, self.game) for _ in range(self.game.num_players)]
-        if iteration is not None:
-            from_row(self.rows[iteration - 1], networks)
-        return networks
+    def networks(self, iteration: int) -> list[Network]:
+        """Every player's network after an iteration, counted from 1; until the next call."""
+        from_row(self.rows[iteration - 1], self._networks)
+        return self._networks
 
     def draw(self, rng: Rng) -> int:
         """An iteration, for one game."""

@@ -9,12 +9,13 @@ profile beforehand.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 from time import perf_counter
 
+import click
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -41,7 +42,7 @@ from asynccfr.networks import InferenceCopy, Network, build_network
 from asynccfr.profiles import NetworkProfile
 from asynccfr.reservoir import Reservoir, Samples
 from asynccfr.seeding import Rng, stream
-from benchmarks.common import Machine, machine, options, report
+from benchmarks.common import Machine, machine, report
 
 GAMES = (
     "kuhn_poker",
@@ -53,6 +54,9 @@ RULE = Rule.REGRET_MATCHING_HIGHEST
 EPSILON = 0.5
 ENOUGH_VISITS = 200
 FLUSH_SAMPLES = 16_384
+TRAVERSALS = 2000  # of a player in a row
+SEED = 0
+FITTING = 10**9  # numbers of the traversals that a baseline is fitted to
 CPU = torch.device("cpu")
 DRIVER = AsyncDriver(concurrency=512, max_batch=512)
 FIT = Fit(steps=400, batch=512, learning_rate=3e-3)
@@ -127,6 +131,8 @@ class Moments:
             self.flush()
 
     def flush(self) -> None:
+        if not self._counts:
+            return
         traversal = np.repeat(np.arange(len(self._counts)), self._counts)
         features, actions, values, weights = self._buffer.take()
         state = np.array([self._index[row.tobytes()] for row in features], dtype=np.int64)
@@ -169,16 +175,16 @@ class Sampler:
     traverser: int
     baseline: Network | None = None
 
-    def walks(self, count: int, purpose: int, finished: list[Walk]) -> Iterator[Walk]:
+    def walks(self, count: int, first: int, finished: list[Walk]) -> Iterator[Walk]:
         kind = BaselineWalk if self.baseline else Walk
-        for index in range(count):
-            rng = stream(purpose, (self.traverser, index))
+        for index in range(first, first + count):
+            rng = stream(SEED, (self.traverser, index))
             state = self.game.new_state()
             reuse = finished.pop() if finished else None
             yield kind(state, self.traverser, rng, RULE, EPSILON, 1e9, reuse)
 
-    async def run(self, count: int, purpose: int, collect) -> None:
-        """Hand `count` finished walks to `collect`."""
+    async def run(self, count: int, first: int, collect: Callable[[Walk], None]) -> None:
+        """Hand `count` finished walks, numbered from `first` on, to `collect`."""
         finished: list[Walk] = []
 
         def take(walk: Walk) -> None:
@@ -194,7 +200,7 @@ class Sampler:
         else:
             scheme = external_sampling if self.scheme == "external" else outcome_sampling
             evaluator = Evaluator(forwards, self.game, device=CPU, max_batch=512)
-        await traverse(DRIVER, scheme, self.walks(count, purpose, finished), evaluator, take)
+        await traverse(DRIVER, scheme, self.walks(count, first, finished), evaluator, take)
 
 
 def fresh_baseline(game: Game) -> Network:
@@ -215,34 +221,36 @@ async def fit_baseline(
 
         for player in (0, 1):
             sampler = Sampler(game, networks, "outcome", player, baseline)
-            await sampler.run(traversals, round, collect)
+            await sampler.run(traversals, FITTING + round * traversals, collect)
         memory = Reservoir.for_histories(game, len(histories))
         memory.extend(Samples(*histories.take()), 1, np.random.default_rng(round))
         fit_advantage(baseline, memory, FIT, stream(round))
     return baseline
 
 
-async def check(text: str, scheme: str, traversals: int, rounds: int) -> Check:
-    """Sample both players' regrets on a game, and compare them with the exact ones."""
+async def check(text: str, scheme: str, regrets: int, rounds: int) -> Check:
+    """Sample so many of both players' regrets on a game, and compare them with the exact ones."""
     game = load_game(text)
     tree = sequence_form(game)
     networks = [uneven_network(game, seed) for seed in (1, 2)]
     exact = counterfactual_regrets(tree, NetworkProfile(networks, RULE))
     baseline = None
     if scheme == SCHEMES[2]:
-        baseline = await fit_baseline(game, networks, rounds, max(1000, traversals // 20))
+        baseline = await fit_baseline(game, networks, rounds, TRAVERSALS)
     started = perf_counter()
     parts = []
     for player in (0, 1):
         moments = Moments(tree, player)
-        await Sampler(game, networks, scheme, player, baseline).run(traversals, 0, moments.add)
-        moments.flush()
+        sampler = Sampler(game, networks, scheme, player, baseline)
+        while moments.regrets < regrets / 2:
+            await sampler.run(TRAVERSALS, moments.traversals, moments.add)
+            moments.flush()
         parts.append(moments)
     scores = np.concatenate([part.scores(exact) for part in parts])
     return Check(
         game=text,
         scheme=scheme,
-        traversals=2 * traversals,
+        traversals=sum(part.traversals for part in parts),
         nodes=sum(part.nodes for part in parts),
         regrets=sum(part.regrets for part in parts),
         compared=len(scores),
@@ -253,16 +261,18 @@ async def check(text: str, scheme: str, traversals: int, rounds: int) -> Check:
     )
 
 
-@options
-def main(quick: bool, json: Path | None) -> None:
-    """Compare sampled with exact regrets, for every sampling scheme."""
-    counts = {"external": 10_000, "outcome": 10_000} if quick else {}
+@click.command()
+@click.option("--quick", is_flag=True, help="Thousands of regrets instead of a million.")
+@click.option("--json", type=click.Path(path_type=Path), help="Write the record here.")
+@click.argument("games", nargs=-1)
+def main(quick: bool, json: Path | None, games: tuple[str, ...]) -> None:
+    """Compare sampled with exact regrets on GAMES (by default three), for every scheme."""
+    games = games or GAMES
     rows, checks = [], []
-    for text in GAMES:
+    for text in games:
         plain = 0.0
         for scheme in SCHEMES:
-            count = counts.get(scheme.partition(" ")[0], 250_000)
-            found = asyncio.run(check(text, scheme, count, rounds=10))
+            found = asyncio.run(check(text, scheme, 30_000 if quick else 1_000_000, rounds=10))
             checks.append(found)
             plain = found.variance if scheme == "outcome" else plain
             rows.append(

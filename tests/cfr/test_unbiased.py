@@ -28,7 +28,7 @@ from benchmarks.unbiasedness import (
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("game", GAMES, ids=["kuhn", "leduc", "lost_cities"])
 def test_within_four_standard_errors(game, scheme):
-    found = asyncio.run(check(game, scheme, traversals=4000, rounds=1))
+    found = asyncio.run(check(game, scheme, regrets=25_000, rounds=1))
     assert found.compared >= 6
     assert found.largest_z <= 4
     assert found.rms_z <= 1.5
@@ -55,7 +55,7 @@ async def test_any_baseline_will_do(text):
 @pytest.mark.parametrize(("text", "less"), [(GAMES[0], 2.0), (GAMES[1], 1.25)])
 def test_a_fitted_baseline_takes_noise_away(text, less):
     plain, corrected = (
-        asyncio.run(check(text, scheme, traversals=3000, rounds=2)) for scheme in SCHEMES[1:]
+        asyncio.run(check(text, scheme, regrets=20_000, rounds=2)) for scheme in SCHEMES[1:]
     )
     assert corrected.variance * less < plain.variance
 
