@@ -85,8 +85,12 @@ class Agent:
         )
 
     @classmethod
-    def load(cls, path: str | Path) -> "Agent | MixtureAgent":
-        """Read an agent's file. Raises CheckpointError if missing, damaged or no agent."""
+    def load(cls, path: str | Path, game: Game | None = None) -> "Agent | MixtureAgent":
+        """Read an agent's file. Raises CheckpointError if missing, damaged or no agent.
+
+        An agent of that `game` plays it; others play a registered one, or GameError is raised: no
+        file can have code imported.
+        """
         try:
             with safe_open(path, framework="pt") as file:
                 metadata = file.metadata() or {}
@@ -101,7 +105,8 @@ class Agent:
             card = msgspec.json.decode(metadata[CARD], type=AgentCard)
         except msgspec.DecodeError as error:
             raise CheckpointError(f"{path}: its card cannot be read: {error}") from error
-        game = load_game(card.game)
+        if game is None or str(game) != card.game:
+            game = load_game(card.game)
         try:
             if card.mixture:
                 return MixtureAgent(card, tensors["rows"].numpy(), game)

@@ -269,7 +269,12 @@ class Run(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class TrainConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A training run."""
 
-    game: Annotated[str, doc("a game with its parameters, as `asynccfr games` lists them")]
+    game: Annotated[
+        str,
+        doc(
+            "a game with its parameters, as `asynccfr games` lists them, or `package.module:Class`"
+        ),
+    ]
     seed: Annotated[int, doc("every random stream of the run derives from it", ge=0)] = 0
     solver: DeepCFR | RegretActorCritic | PPO = DeepCFR()
     inference: Inference = Inference()

@@ -1,5 +1,6 @@
 """The training loop: iterations, checkpoints, evaluation, one report an iteration."""
 
+import logging
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import nullcontext
@@ -8,19 +9,23 @@ from typing import NamedTuple
 
 import torch
 from msgspec import Struct
+from msgspec.structs import replace
 
 from asynccfr.agents import Agent, MixtureAgent
 from asynccfr.arena import MatchPlan, play_match
 from asynccfr.cfr.best_response import nash_conv
 from asynccfr.config import TrainConfig
-from asynccfr.errors import CheckpointError, RunError
-from asynccfr.games import load_game
+from asynccfr.errors import CheckpointError, ConfigError, RunError
+from asynccfr.games import Game, configured_game
 from asynccfr.players import make_player, players_for, seated
 from asynccfr.players.mixture import player_of
 from asynccfr.reports import FitReport, IterationReport, MatchReport
 from asynccfr.runs import Checkpoint, RunFolder
 from asynccfr.runs.identity import difference
 from asynccfr.solvers import Progress, Solver, make_solver
+from asynccfr.solvers.background import in_thread
+
+log = logging.getLogger("asynccfr.training")
 
 
 class Totals(Struct, frozen=True):
@@ -47,6 +52,7 @@ NOT_JUDGED = Judgement(None, (), ())
 async def train(
     config: TrainConfig,
     *,
+    game: Game | None = None,
     folder: RunFolder | None = None,
     progress: Progress = lambda phase, done, total: None,
 ) -> AsyncGenerator[IterationReport, None]:
@@ -54,19 +60,24 @@ async def train(
 
     Args:
         config: what to train.
+        game: a game object to use, where `config.game` is its `str(game)`; by default the game that
+            `config.game` names, which may be `package.module:Class(parameter=value)`.
         folder: where to keep metrics, checkpoints and the agent; training continues from its newest
             good checkpoint. Without a folder nothing is written.
         progress: told a phase, how much of it is done, and how much there is; called very often,
             and from a worker thread while networks are fitted.
 
-    Closing the iterator or cancelling its task stops within a forward or a gradient step, or once a
-    checkpoint that is being written is complete; the folder then holds every iteration up to its
-    last checkpoint. Raises ConfigError, GameError or RunError before any work, TrainingDiverged if
+    Closing the iterator, or cancelling its task while it evaluates, saves every iteration so far. A
+    task that is cancelled within an iteration stops within a forward or a gradient step, and the
+    folder then holds everything up to its last checkpoint. Raises ConfigError, GameError or RunError before any work, TrainingDiverged if
     a fit explodes.
     """
     if config.inference.threads:
         torch.set_num_threads(config.inference.threads)
-    game = load_game(config.game)
+    if game is None:
+        game = configured_game(config.game)
+    elif str(game) != config.game:
+        raise ConfigError(f"game={game}: config.game names {config.game!r}; expected the same")
     opponents = config.evaluation.opponents or players_for(game)
     for opponent in opponents:
         make_player(opponent, game)
@@ -76,15 +87,16 @@ async def train(
             "another folder"
         )
     solver = make_solver(config, game)
-    with folder.lock() if folder is not None else nullcontext():
+    with folder.trained() if folder is not None else nullcontext():
         training = Training(config, solver, opponents, folder, progress)
-        done = training.resume()
-        if done >= config.solver.iterations and folder is not None and not folder.agent.exists():
-            await training.judge(done, training.totals.nodes)
+        done = await training.resume()
         for iteration in range(done + 1, config.solver.iterations + 1):
             report = await training.iterate(iteration)
-            training.keep(report)
-            yield report
+            try:  # whatever happens before the next iteration begins, this one is not lost
+                yield await training.evaluated(report)
+            except BaseException:
+                await training.save(iteration)
+                raise
 
 
 @dataclass
@@ -97,9 +109,13 @@ class Training:
     folder: RunFolder | None
     progress: Progress
     totals: Totals = NOTHING
+    saved: int = 0
 
-    def resume(self) -> int:
-        """Restore the folder's newest good checkpoint; return its iteration, 0 for none."""
+    async def resume(self) -> int:
+        """Restore the folder's newest good checkpoint; return its iteration, 0 for none.
+
+        An agent or an evaluation that the run should have by then, and has not, is made.
+        """
         if self.folder is None or (found := self.folder.load_checkpoint(Totals)) is None:
             return 0
         try:
@@ -109,36 +125,75 @@ class Training:
                 f"{self.folder.path}: the checkpoint does not fit its config: {error}"
             ) from error
         self.totals = found.state
-        return found.iteration
+        self.saved = done = found.iteration
+        iterations = self.config.solver.iterations
+        if done > iterations:
+            log.warning(
+                "solver.iterations=%d: iteration %d is saved already, so that there is nothing to "
+                "train; a shorter run needs a folder of its own",
+                iterations,
+                done,
+            )
+        reports = self.folder.reports()
+        if reports and reports[-1].iteration == done:
+            await self.evaluated(reports[-1])
+        if done >= iterations and not self.folder.agent.exists():
+            await self.judge(done, self.totals.nodes)
+        return done
 
     async def iterate(self, iteration: int) -> IterationReport:
-        """One iteration of every player, and an evaluation where one is due."""
+        """One iteration of every player, written down, and saved where that is due."""
         started = time.perf_counter()
         done = await self.solver.iterate(iteration, self.progress)
-        nodes_total = self.totals.nodes + done.nodes
-        judged = NOT_JUDGED
-        if self.due(iteration, self.config.evaluation.every):
-            judged = await self.judge(iteration, nodes_total)
-        fits = done.fits + judged.fits
-        exact_every = self.config.evaluation.nash_conv_every
-        exact = exact_every > 0 and self.due(iteration, exact_every)
-        nash_convs = self.nash_convs(judged.agent) if exact else {}
-        self.totals = Totals(nodes_total, self.totals.seconds + time.perf_counter() - started)
-        return IterationReport(
+        nodes = self.totals.nodes + done.nodes
+        self.totals = Totals(nodes, self.totals.seconds + time.perf_counter() - started)
+        report = IterationReport(
             iteration=iteration,
             iterations=self.config.solver.iterations,
             nodes=done.nodes,
-            nodes_total=nodes_total,
+            nodes_total=nodes,
             traversal_seconds=done.traversal_seconds,
-            fit_seconds=sum(fit.seconds for fit in fits),
+            fit_seconds=sum(fit.seconds for fit in done.fits),
             elapsed_seconds=self.totals.seconds,
             inference=done.inference,
-            fits=fits,
+            fits=done.fits,
             memory=dict(done.memory),
             sample_digest=done.digest,
+            evaluation=(),
+            nash_conv={},
+        )
+        if self.folder is not None:
+            self.folder.append(report)
+        if self.due(iteration, self.config.run.checkpoint_every):
+            await self.save(iteration)
+        return report
+
+    async def evaluated(self, report: IterationReport) -> IterationReport:
+        """The report with the evaluations that are due, which the folder's then has too."""
+        started = time.perf_counter()
+        iteration, config = report.iteration, self.config.evaluation
+        exact_due = config.nash_conv_every > 0 and self.due(iteration, config.nash_conv_every)
+        exact = exact_due and not report.nash_conv
+        judged = NOT_JUDGED
+        if self.due(iteration, config.every) and not report.evaluation:
+            judged = await self.judge(iteration, report.nodes_total)
+        elif not exact:
+            return report
+        nash_convs = self.nash_convs(judged.agent) if exact else {}
+        seconds = self.totals.seconds + time.perf_counter() - started
+        self.totals = replace(self.totals, seconds=seconds)
+        fits = report.fits + judged.fits
+        report = replace(
+            report,
+            fits=fits,
+            fit_seconds=sum(fit.seconds for fit in fits),
+            elapsed_seconds=seconds,
             evaluation=judged.evaluation,
             nash_conv=nash_convs,
         )
+        if self.folder is not None:
+            self.folder.revise(report)
+        return report
 
     async def judge(self, iteration: int, nodes: int) -> Judgement:
         """Make the agent, save it, and play its matches."""
@@ -176,12 +231,12 @@ class Training:
                 reports.append(await play_match(agent.game, player, opponent, plan, on_game))
         return tuple(reports)
 
-    def keep(self, report: IterationReport) -> None:
-        """Write down what the folder keeps of an iteration."""
-        if self.folder is None:
+    async def save(self, iteration: int) -> None:
+        """Save the state after an iteration, unless that is saved; the event loop goes on."""
+        folder = self.folder
+        if folder is None or self.saved == iteration:
             return
-        self.folder.append(report)
-        if self.due(report.iteration, self.config.run.checkpoint_every):
-            self.progress("checkpoint", 0, 1)
-            columns = self.solver.columns()
-            self.folder.save_checkpoint(Checkpoint(report.iteration, columns, self.totals))
+        self.progress("checkpoint", 0, 1)
+        checkpoint = Checkpoint(iteration, self.solver.columns(), self.totals)
+        await in_thread(lambda stop: folder.save_checkpoint(checkpoint))
+        self.saved = iteration

@@ -85,8 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read the output has gone, as `head` does: drop what is still to be flushed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (AsyncCFRError, OSError, MemoryError) as error:
-        if debug:
+    except (AsyncCFRError, OSError, MemoryError, RuntimeError) as error:
+        if debug or (isinstance(error, RuntimeError) and not is_expected(error)):
             raise
         return failed(described(error), 1)
     return 0
@@ -98,11 +98,25 @@ def failed(message: str, status: int) -> int:
     return status
 
 
+def is_expected(error: RuntimeError) -> bool:
+    return isinstance(error, AsyncCFRError) or is_out_of_memory(error)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Of Python's memory or of torch's, which has a type for that of a device only."""
+    told = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
+    return isinstance(error, MemoryError) or told or "CUDA error: out of memory" in str(error)
+
+
 def described(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    if isinstance(error, MemoryError):
-        return f"out of memory ({error}); lower solver.*.memory or the network's size"
+    if is_out_of_memory(error):
+        cause = str(error).partition("\n")[0]
+        return (
+            f"out of memory ({cause}); lower the memory or batch of the solver's fits, the "
+            "network's width, or inference.driver.max_batch"
+        )
     return str(error)
 
 

@@ -24,10 +24,10 @@ def command(context: click.Context, file: Path | None, overrides: list[str], exp
 
 def show(file: Path, overrides: list[str]) -> None:
     from asynccfr.config_files import dump, load
-    from asynccfr.games import load_game
+    from asynccfr.games import configured_game
 
     config = load(file, overrides)
-    load_game(config.game)
+    configured_game(config.game)
     click.echo(dump(config), nl=False)
 
 

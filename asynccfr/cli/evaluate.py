@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from asynccfr.arena import MatchPlan, play_matches
 from asynccfr.cli.match_tables import matrix_table, play_table, score_table
-from asynccfr.cli.options import chosen_game, game_option, path_type
+from asynccfr.cli.options import check_writable, chosen_game, game_option, path_type
 from asynccfr.cli.progress import write
 from asynccfr.event_loop import run
 from asynccfr.games import Game
@@ -70,6 +70,10 @@ def command(
     table = chosen_game(game, [*agents, *against])
     if len(agents) == 1 and not against:
         against = [name for name in players_for(table) if name != agents[0]]
+        if not against:
+            raise click.UsageError(f"nobody else plays {table}: name opponents with --against")
+    if json_path is not None:
+        check_writable(json_path)
     console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     reports = run(evaluate(table, agents, against, plan, console))
     if len(agents) > 2 and not against:

@@ -1,11 +1,13 @@
 """Arguments and options that several commands share."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from asynccfr.games import Game, load_game
+from asynccfr.errors import RunError
+from asynccfr.games import Game, configured_game, load_game
 from asynccfr.players import game_of_agents
 
 path_type = click.Path(path_type=Path)
@@ -25,6 +27,16 @@ game_option = click.option(
 )
 
 
+def check_writable(path: Path) -> None:
+    """Raise RunError if no file can be written there, before the work that it is to hold."""
+    if path.is_dir():
+        raise RunError(f"{path}: is a folder; name a file")
+    if not path.parent.is_dir():
+        raise RunError(f"{path}: no folder {path.parent}; create it first")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise RunError(f"{path}: not writable; name another file")
+
+
 def chosen_game(text: str | None, players: Sequence[str]) -> Game:
     """The game that was asked for, else that of the saved agents, else Lost Cities."""
-    return load_game(text) if text else game_of_agents(players) or load_game("lost_cities")
+    return configured_game(text) if text else game_of_agents(players) or load_game("lost_cities")

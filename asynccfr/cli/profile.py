@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from asynccfr.cli.options import path_type, set_option
+from asynccfr.cli.options import check_writable, path_type, set_option
 
 
 @click.command("profile")
@@ -29,6 +29,8 @@ def command(
     from asynccfr.profiling.profile import profile
     from asynccfr.profiling.tables import print_profile
 
+    if json is not None:
+        check_writable(json)
     found = profile(load(config, overrides), quick, lambda phase: click.echo(phase, err=True))
     print_profile(found, Console())
     if json is not None:

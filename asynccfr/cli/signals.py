@@ -1,7 +1,7 @@
 """Stopping in order when the user or the system asks for it."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from signal import SIGINT, SIGTERM, Signals
 
@@ -15,8 +15,11 @@ class Stop:
 
 
 @contextmanager
-def cancelled_by_signals() -> Iterator[Stop]:
-    """SIGINT and SIGTERM cancel the body, once; a second one ends the process at once."""
+def stopped_by_signals(asked: Callable[[Signals], None]) -> Iterator[Stop]:
+    """The first SIGINT or SIGTERM is noted, the second cancels the body, a third kills.
+
+    `asked` is called at the first; the body looks at the `Stop` where it can end in order.
+    """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
     stop = Stop()
@@ -25,13 +28,16 @@ def cancelled_by_signals() -> Iterator[Stop]:
         for number in SIGNALS:
             loop.remove_signal_handler(number)
 
-    def cancel(number: Signals) -> None:
-        stop.signal = number
-        remove()
-        task.cancel()
+    def handle(number: Signals) -> None:
+        if stop.signal is None:
+            stop.signal = number
+            asked(number)
+        else:
+            remove()
+            task.cancel()
 
     for number in SIGNALS:
-        loop.add_signal_handler(number, cancel, number)
+        loop.add_signal_handler(number, handle, number)
     try:
         yield stop
     except asyncio.CancelledError:

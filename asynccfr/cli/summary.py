@@ -23,7 +23,8 @@ def print_summary(console: Console, folder: RunFolder, reports: Sequence[Iterati
         "plots": folder.plots,
     }
     for name, path in where.items():
-        write(console, f"{name:<11}{path}")
+        if path.exists():
+            write(console, f"{name:<11}{path}")
     agent = shlex.quote(str(folder.path))
     more = 2 * folder.config.solver.iterations
     hints = {

@@ -11,13 +11,13 @@ from rich.console import Console
 
 from asynccfr.cli.options import path_type, set_option
 from asynccfr.cli.progress import make_display, write
-from asynccfr.cli.signals import cancelled_by_signals
+from asynccfr.cli.signals import stopped_by_signals
 from asynccfr.cli.summary import print_summary, resume_command
 from asynccfr.config import TrainConfig
 from asynccfr.config_files import load, with_overrides
 from asynccfr.errors import AsyncCFRError, RunError
 from asynccfr.event_loop import run
-from asynccfr.games import load_game
+from asynccfr.games import configured_game
 from asynccfr.runs import RunFolder, holds_run
 
 
@@ -49,7 +49,7 @@ def command(
         raise RunError(f"{source}: is a folder; continue a run with --resume, or name a CONFIG")
     else:
         config = load(source, overrides)
-        load_game(config.game)
+        configured_game(config.game)
         if resume and out is not None and holds_run(out):
             status = continue_run(RunFolder.open(out), config)
         else:
@@ -105,17 +105,24 @@ async def follow_training(folder: RunFolder, console: Console) -> Signals | None
     config = folder.config
     with (
         make_display(console, folder.saved_iteration(), config.solver.iterations) as display,
-        cancelled_by_signals() as stop,
+        stopped_by_signals(say_how_it_ends) as stop,
     ):
         async with aclosing(train(config, folder=folder, progress=display.phase)) as reports:
             async for report in reports:
                 display.report(report)
+                if stop.signal is not None:
+                    break
                 if not gc.get_freeze_count():
                     # What torch has loaded by now would cost every full collection up to a second.
                     gc.collect()
                     gc.freeze()
     gc.unfreeze()
     return stop.signal
+
+
+def say_how_it_ends(number: Signals) -> None:
+    how = "ends when the iteration under way is saved; again to end without it"
+    click.echo(f"{number.name}: {how}", err=True)
 
 
 def resume_hint(folder: RunFolder) -> str:

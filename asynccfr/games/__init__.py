@@ -2,7 +2,7 @@
 
 from asynccfr.games.contract import CHANCE, TERMINAL, Game, State
 from asynccfr.games.python import PythonGame
-from asynccfr.games.registry import load_game, registered_games
+from asynccfr.games.registry import configured_game, load_game, registered_games
 from asynccfr.games.symmetry import Symmetry
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "PythonGame",
     "State",
     "Symmetry",
+    "configured_game",
     "load_game",
     "registered_games",
 ]

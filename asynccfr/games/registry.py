@@ -1,10 +1,14 @@
 """The games by name: `load_game("lost_cities(colors=3, hand_size=4)")`.
 
-A new game is one line of `GAMES`. `openspiel:` followed by OpenSpiel's own notation loads a game of
+A new game is one line of `GAMES`. A game of the user's own is `package.module:Class`, which only
+`configured_game` loads: whoever writes a configuration may run code, but a saved agent, which may be
+a stranger's, must not name any. `openspiel:` followed by OpenSpiel's own notation loads a game of
 theirs, if the `open_spiel` extra is installed.
 """
 
+import os
 import re
+import sys
 from importlib import import_module, util
 from typing import NamedTuple
 
@@ -39,12 +43,39 @@ def load_game(text: str) -> Game:
     name, given = parse(text)
     if name not in GAMES:
         raise GameError(
-            f"unknown game {name!r}{nearest(name, list(GAMES))} "
-            f"(expected one of {', '.join(GAMES)}, or {OPENSPIEL}NAME)"
+            f"unknown game {name!r}{nearest(name, list(GAMES))} (expected one of "
+            f"{', '.join(GAMES)}, {OPENSPIEL}NAME, or for one of your own package.module:Class)"
         )
     game_class = registered_games()[name]
     check_parameters(name, game_class.PARAMETERS, given)
     game: Game = game_class(**given)
+    return game
+
+
+def configured_game(text: str) -> Game:
+    """As `load_game`, or of a class of the user's own, `package.module:Class(parameter=value)`.
+
+    Imports that module, from the current folder too. Raises GameError as `load_game` does, and for
+    a module or class that cannot be used.
+    """
+    module, colon, rest = text.partition(":")
+    if not colon or text.startswith(OPENSPIEL):
+        return load_game(text)
+    name, given = parse(rest)
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        found = getattr(import_module(module.strip()), name, None)
+    except Exception as error:
+        raise GameError(
+            f"game {text!r}: importing {module} failed: {type(error).__name__}: {error}"
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, Game)):
+        raise GameError(f"game {text!r}: {module} has no game class {name} (a PythonGame, say)")
+    try:
+        game: Game = found(**given)
+    except (TypeError, ValueError) as error:
+        raise GameError(f"game {text!r}: {error}") from error
     return game
 
 

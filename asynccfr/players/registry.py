@@ -78,7 +78,7 @@ def load_agent(spec: str, game: Game) -> Player:
     from asynccfr.agents import Agent
     from asynccfr.players.mixture import player_of
 
-    agent = Agent.load(agent_file(spec))
+    agent = Agent.load(agent_file(spec), game)
     if str(agent.game) != str(game):
         raise PlayerError(f"{spec}: an agent of {agent.game}; it cannot play {game}")
     return player_of(agent, spec)

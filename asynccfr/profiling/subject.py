@@ -20,7 +20,7 @@ from asynccfr.config import (
     OutcomeSampling,
     TrainConfig,
 )
-from asynccfr.games import Game, load_game
+from asynccfr.games import Game, configured_game
 from asynccfr.inference.devices import resolve_device
 from asynccfr.inference.evaluator import Evaluator, Forward
 from asynccfr.networks import InferenceCopy
@@ -63,7 +63,7 @@ class Subject:
 
     def __init__(self, config: TrainConfig) -> None:
         self.config = config
-        self.game: Game = load_game(config.game)
+        self.game: Game = configured_game(config.game)
         self.device = resolve_device(config.inference.device)
         self.dtype: torch.dtype = getattr(torch, config.inference.dtype)
 

@@ -52,6 +52,7 @@ class RunFolder:
         self._checkpoints = CheckpointStore(path / "checkpoints")
         self._events: EventWriter | None = None
         self._locked = False
+        self._is_trained = False
 
     def __str__(self) -> str:
         return str(self.path)
@@ -132,6 +133,21 @@ class RunFolder:
                 self._events.close()
                 self._events = None
 
+    @contextmanager
+    def trained(self) -> Iterator[Self]:
+        """Hold the lock for a training; RunError if another one uses this object."""
+        if self._is_trained:
+            raise RunError(
+                f"{self.path}: another train() is at work with this RunFolder; await its end, "
+                "or close it, first"
+            )
+        self._is_trained = True
+        try:
+            with self.lock():
+                yield self
+        finally:
+            self._is_trained = False
+
     def reconfigure(self, config: TrainConfig) -> None:
         """Continue with changed settings. Raises RunError if they would make it another run."""
         if changed := difference(self.config, config):
@@ -177,6 +193,16 @@ class RunFolder:
         self._need_lock()
         with self._writing():
             metrics.append(self.metrics, report)
+        self._plot(report)
+
+    def revise(self, report: IterationReport) -> None:
+        """Replace the last report, which is of the same iteration, now that it is evaluated."""
+        self._need_lock()
+        with self._writing():
+            metrics.replace_last(self.metrics, report)
+        self._plot(report)
+
+    def _plot(self, report: IterationReport) -> None:
         if self.config.run.tensorboard:
             if self._events is None:
                 self._events = EventWriter(self.path / "tensorboard", report.iteration)

@@ -8,7 +8,7 @@ import msgspec
 
 from asynccfr.errors import RunError
 from asynccfr.reports import IterationReport
-from asynccfr.runs.durable import write_all
+from asynccfr.runs.durable import replace_file, write_all
 
 _decoder = msgspec.json.Decoder(IterationReport)
 
@@ -21,6 +21,12 @@ def append(path: Path, report: IterationReport) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def replace_last(path: Path, report: IterationReport) -> None:
+    """Put a report in the place of the last one, in one atomic step."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    replace_file(path, [*lines[:-1], msgspec.json.encode(report) + b"\n"])
 
 
 def read(path: Path) -> list[IterationReport]:

@@ -22,7 +22,7 @@ from asynccfr.errors import GameError, TrainingDiverged
 from asynccfr.reports import IterationReport
 from asynccfr.runs import Checkpoint, RunFolder
 
-NORMAL, REFUSE, DIVERGE, LINGER, FULL_DISK = range(5)
+NORMAL, REFUSE, DIVERGE, LINGER, FULL_DISK, PAUSE, NO_MEMORY = range(7)
 
 
 class Totals(Struct):
@@ -51,6 +51,14 @@ async def train(
         if config.seed == LINGER and iteration == 3:
             print("lingering", flush=True)
             await asyncio.sleep(60)
+        if config.seed == PAUSE and iteration == 3:
+            print("lingering", flush=True)
+            await asyncio.sleep(1)
+        if config.seed == NO_MEMORY and iteration == 3:
+            raise RuntimeError(
+                "[enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate "
+                "memory: you tried to allocate 4611686018427387904 bytes.\nC++ frames"
+            )
         if config.seed == DIVERGE and iteration == 3:
             raise TrainingDiverged("iteration 3: the advantage loss is nan; lower learning_rate")
         if config.seed == FULL_DISK and iteration == 3:

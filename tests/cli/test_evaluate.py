@@ -77,3 +77,23 @@ def test_what_cannot_be_done_is_one_line(run, arguments, message, tmp_path, monk
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert "Traceback" not in result.stderr
+
+
+def test_a_player_without_opponents_is_told_to_name_some(run):
+    result = run("evaluate", "random", "--game", "kuhn_poker", "--deals", 2)
+    assert (result.status, result.stdout) == (2, "")
+    assert "nobody else plays kuhn_poker: name opponents with --against" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("nowhere/reports.json", "no folder nowhere; create it first"),
+        (".", "is a folder; name a file"),
+    ],
+)
+def test_where_to_write_is_looked_at_before_playing(run, tmp_path, monkeypatch, path, message):
+    monkeypatch.chdir(tmp_path)
+    result = run("evaluate", "random", "bold", "--deals", 100000000, "--json", path)
+    assert (result.status, result.stdout) == (1, "")
+    assert message in result.stderr

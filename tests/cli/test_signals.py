@@ -1,6 +1,5 @@
 """What a signal leaves behind, with the trainer of `fake_training` in a process of its own."""
 
-import re
 import signal
 import subprocess
 import sys
@@ -16,11 +15,11 @@ from asynccfr.runs import RunFolder
 
 
 @contextmanager
-def lingering(kuhn: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process whose training hangs in iteration 3."""
+def lingering(kuhn: Path, seed: int) -> Iterator[subprocess.Popen[str]]:
+    """A process whose training is in iteration 3."""
     command = [sys.executable, fake_training.__file__, "train", str(kuhn), "--out", "a"]
     child = subprocess.Popen(
-        [*command, "--set", f"seed={fake_training.LINGER}"],
+        [*command, "--set", f"seed={seed}"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -35,18 +34,43 @@ def lingering(kuhn: Path) -> Iterator[subprocess.Popen[str]]:
             child.kill()
 
 
+def announced(number: signal.Signals) -> str:
+    how = "ends when the iteration under way is saved; again to end without it"
+    return f"{number.name}: {how}\n"
+
+
+def stopped(number: signal.Signals, saved: int) -> str:
+    way_on = "continue with `asynccfr train --resume a`"
+    return f"stopped by {number.name}: iteration {saved} of 4 is saved; {way_on}\n"
+
+
+def iterations_in(path: str) -> list[int]:
+    folder = RunFolder.open(path)
+    with folder.lock():
+        assert folder.saved_iteration() == len(folder.reports())
+        return [report.iteration for report in folder.reports()]
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_the_run_in_order(kuhn: Path, number: signal.Signals, status: int) -> None:
-    with lingering(kuhn) as child:
+def test_a_signal_ends_the_run_after_its_iteration(
+    kuhn: Path, number: signal.Signals, status: int
+) -> None:
+    with lingering(kuhn, fake_training.PAUSE) as child:
         child.send_signal(number)
         _, stderr = child.communicate(timeout=30)
     assert child.returncode == status
-    assert re.fullmatch(
-        rf"stopped by {number.name}: iteration 2 of 4 is saved; "
-        "continue with `asynccfr train --resume a`\n",
-        stderr,
-    )
-    folder = RunFolder.open("a")
-    assert folder.saved_iteration() == 2
-    with folder.lock():
-        assert [report.iteration for report in folder.reports()] == [1, 2]
+    assert stderr == announced(number) + stopped(number, 3)
+    assert iterations_in("a") == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_second_signal_ends_it_at_once(kuhn: Path, number: signal.Signals, status: int) -> None:
+    with lingering(kuhn, fake_training.LINGER) as child:
+        child.send_signal(number)
+        assert child.stderr is not None
+        assert child.stderr.readline() == announced(number)
+        child.send_signal(number)
+        _, stderr = child.communicate(timeout=30)
+    assert child.returncode == status
+    assert stderr == stopped(number, 2)
+    assert iterations_in("a") == [1, 2]

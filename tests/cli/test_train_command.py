@@ -4,6 +4,7 @@ from pathlib import Path
 
 import fake_training
 import pytest
+import torch
 from command_line import Run
 from rich.console import Console
 from run_samples import make_report, match_against
@@ -151,3 +152,40 @@ def test_quantities(count: float, shown: str) -> None:
 )
 def test_durations(seconds: float, shown: str) -> None:
     assert progress.duration(seconds) == shown
+
+
+def test_no_memory_is_one_line_and_a_way_out(run: Run, kuhn: Path) -> None:
+    result = run("train", kuhn, "--out", "a", "--set", f"seed={fake_training.NO_MEMORY}")
+    assert result.status == 1
+    [line] = result.stderr.splitlines()
+    assert "out of memory (" in line
+    assert "4611686018427387904 bytes" in line
+    assert "lower the memory" in line
+    assert RunFolder.open("a").saved_iteration() == 2
+
+
+def test_no_memory_on_a_device_is_one_too(run: Run, kuhn: Path, monkeypatch) -> None:
+    def train(*arguments, **options):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    monkeypatch.setattr(fake_training, "train", train)
+    result = run("train", kuhn, "--out", "a")
+    assert result.status == 1
+    assert result.stderr.startswith("error: out of memory (CUDA out of memory. Tried to allocate")
+
+
+def test_other_runtime_errors_are_faults_and_show(run: Run, kuhn: Path, monkeypatch) -> None:
+    def train(*arguments, **options):
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(fake_training, "train", train)
+    with pytest.raises(RuntimeError, match="a fault of ours"):
+        run("train", kuhn, "--out", "a")
+
+
+def test_the_summary_lists_what_there_is(run: Run, kuhn: Path, monkeypatch) -> None:
+    monkeypatch.setattr(RunFolder, "save_agent", lambda folder, agent: None)
+    result = run("train", kuhn, "--out", "a")
+    assert result.status == 0
+    assert "run folder a\n" in result.stdout
+    assert "agent.safetensors" not in result.stdout

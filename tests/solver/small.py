@@ -3,6 +3,7 @@
 import msgspec
 
 from asynccfr.config import TrainConfig
+from asynccfr.reports import IterationReport
 
 NO_TIME = {"traversal_seconds": 0.0, "fit_seconds": 0.0, "elapsed_seconds": 0.0}
 
@@ -30,6 +31,13 @@ def small_config(**changes) -> TrainConfig:
             table = table[parent]
         table[last] = value
     return msgspec.convert(raw, TrainConfig)
+
+
+def untimed(report: IterationReport) -> IterationReport:
+    """A report without what differs between two equal runs."""
+    fits = tuple(msgspec.structs.replace(fit, seconds=0.0) for fit in report.fits)
+    inference = msgspec.structs.replace(report.inference, forward_seconds=0.0)
+    return msgspec.structs.replace(report, fits=fits, inference=inference, **NO_TIME)
 
 
 async def digests(config: TrainConfig, **options) -> list[str]:

@@ -1,6 +1,7 @@
 """The async entrypoint: reports, resuming, cancelling, diverging, and what a run leaves behind."""
 
 import asyncio
+import threading
 from contextlib import aclosing
 
 import numpy as np
@@ -19,7 +20,7 @@ from asynccfr.errors import (
 from asynccfr.runs import RunFolder
 from asynccfr.training import train
 
-from .small import digests, small_config
+from .small import digests, small_config, untimed
 
 
 async def test_one_report_an_iteration():
@@ -214,3 +215,97 @@ async def test_parameters_that_are_no_numbers_end_the_run():
     )
     with pytest.raises(TrainingDiverged, match="average-strategy network"):
         await digests(config)
+
+
+async def failing_match(*arguments):
+    raise MemoryError("no room for a match")
+
+
+@pytest.mark.parametrize("checkpoint_every", [1, 100])
+async def test_a_failing_evaluation_loses_nothing(tmp_path, monkeypatch, checkpoint_every):
+    config = small_config(evaluation__every=2, run={"checkpoint_every": checkpoint_every})
+    expected = [report async for report in train(config)]
+    with RunFolder.create(tmp_path / "run", config).lock() as folder:
+        with monkeypatch.context() as patch:
+            patch.setattr(asynccfr.training, "play_match", failing_match)
+            with pytest.raises(MemoryError):
+                await digests(config, folder=folder)
+        assert folder.saved_iteration() == 2
+        await digests(config, folder=folder)
+        reports = folder.reports()
+    assert [untimed(report) for report in reports] == [untimed(report) for report in expected]
+
+
+async def test_a_run_that_ended_without_its_evaluation_gets_it(tmp_path, monkeypatch):
+    config = small_config()
+    with RunFolder.create(tmp_path / "run", config).lock() as folder:
+        with monkeypatch.context() as patch:
+            patch.setattr(asynccfr.training, "play_match", failing_match)
+            with pytest.raises(MemoryError):
+                await digests(config, folder=folder)
+        assert folder.reports()[-1].evaluation == ()
+        assert await digests(config, folder=folder) == []
+        assert folder.reports()[-1].evaluation[0].b == "random"
+
+
+async def test_a_killed_evaluation_finds_its_iteration_saved(tmp_path):
+    """What a process that dies while it evaluates leaves behind: the state when it begins."""
+    config = small_config()
+    saved = []
+
+    def watch(phase, done, total):
+        if phase == "against random":
+            saved.append((folder.saved_iteration(), len(folder.reports())))
+
+    with RunFolder.create(tmp_path / "run", config).lock() as folder:
+        await digests(config, folder=folder, progress=watch)
+    assert set(saved) == {(3, 3)}
+
+
+async def test_leaving_between_two_iterations_saves_them(tmp_path):
+    config = small_config(solver__iterations=4, run={"checkpoint_every": 100})
+    whole = await digests(config)
+    with RunFolder.create(tmp_path / "run", config).lock() as folder:
+        async with aclosing(train(config, folder=folder)) as reports:
+            async for report in reports:
+                if report.iteration == 2:
+                    break
+        assert folder.saved_iteration() == 2
+        await digests(config, folder=folder)
+        assert [report.sample_digest for report in folder.reports()] == whole
+
+
+async def test_saving_leaves_the_event_loop_free(tmp_path, monkeypatch):
+    threads = []
+    save = RunFolder.save_checkpoint
+
+    def watched(folder, checkpoint):
+        threads.append(threading.current_thread())
+        save(folder, checkpoint)
+
+    monkeypatch.setattr(RunFolder, "save_checkpoint", watched)
+    with RunFolder.create(tmp_path / "run", small_config()).lock() as folder:
+        await digests(folder.config, folder=folder)
+    assert len(threads) == 3
+    assert threading.current_thread() not in threads
+
+
+async def test_one_training_at_a_time_in_a_folder(tmp_path):
+    config = small_config()
+    folder = RunFolder.create(tmp_path / "run", config)
+    async with aclosing(train(config, folder=folder)) as first:
+        await anext(first)
+        with pytest.raises(RunError, match="another train"):
+            await digests(config, folder=folder)
+        await anext(first)
+    assert len(await digests(config, folder=folder)) == 1
+
+
+async def test_fewer_iterations_than_are_saved_are_remarked_on(tmp_path, caplog):
+    with RunFolder.create(tmp_path / "run", small_config()).lock() as folder:
+        await digests(folder.config, folder=folder)
+        assert not caplog.records
+        shorter = small_config(solver__iterations=2)
+        folder.reconfigure(shorter)
+        assert await digests(shorter, folder=folder) == []
+    assert "iteration 3 is saved already" in caplog.text
