@@ -69,8 +69,8 @@ async def train(
 
     Closing the iterator, or cancelling its task while it evaluates, saves every iteration so far. A
     task that is cancelled within an iteration stops within a forward or a gradient step, and the
-    folder then holds everything up to its last checkpoint. Raises ConfigError, GameError or RunError before any work, TrainingDiverged if
-    a fit explodes.
+    folder then holds everything up to its last checkpoint. Raises ConfigError, GameError or
+    RunError before any work, TrainingDiverged if a fit explodes.
     """
     if config.inference.threads:
         torch.set_num_threads(config.inference.threads)

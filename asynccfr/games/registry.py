@@ -1,9 +1,9 @@
 """The games by name: `load_game("lost_cities(colors=3, hand_size=4)")`.
 
-A new game is one line of `GAMES`. A game of the user's own is `package.module:Class`, which only
-`configured_game` loads: whoever writes a configuration may run code, but a saved agent, which may be
-a stranger's, must not name any. `openspiel:` followed by OpenSpiel's own notation loads a game of
-theirs, if the `open_spiel` extra is installed.
+A new game is one line of `GAMES`. `openspiel:` followed by OpenSpiel's own notation loads a game of
+theirs, if the `open_spiel` extra is installed. A game of the user's own is `package.module:Class`,
+which only `configured_game` loads: whoever writes a configuration may run code, but a saved agent,
+which may be a stranger's, must not name any.
 """
 
 import os
