@@ -17,6 +17,7 @@ from asynccfr.cfr.best_response import nash_conv
 from asynccfr.config import TrainConfig
 from asynccfr.errors import CheckpointError, ConfigError, RunError
 from asynccfr.games import Game, configured_game
+from asynccfr.inference.devices import resolve_device
 from asynccfr.players import make_player, players_for, seated
 from asynccfr.players.mixture import player_of
 from asynccfr.reports import FitReport, IterationReport, MatchReport
@@ -220,7 +221,7 @@ class Training:
         plan = MatchPlan(deals=self.config.evaluation.deals, seed=self.config.seed)
         reports = []
         async with (
-            player_of(agent, "agent") as player,
+            player_of(agent, "agent", resolve_device(self.config.inference.device)) as player,
             seated(self.opponents, agent.game) as others,
         ):
             for opponent in others:

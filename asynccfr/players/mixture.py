@@ -12,7 +12,7 @@ from asynccfr.cfr.query import Query
 from asynccfr.games import State
 from asynccfr.inference.evaluator import Evaluator
 from asynccfr.networks import InferenceCopy
-from asynccfr.players.network import NetworkPlayer
+from asynccfr.players.network import CPU, NetworkPlayer
 from asynccfr.seeding import Rng
 
 
@@ -31,11 +31,20 @@ class MixturePlayer:
     Args:
         agent: whose mixture to play.
         name: what to call it in reports.
+        device: where to run the networks.
         max_batch: the most decisions that share a forward.
     """
 
-    def __init__(self, agent: MixtureAgent, name: str, *, max_batch: int = 512) -> None:
+    def __init__(
+        self,
+        agent: MixtureAgent,
+        name: str,
+        *,
+        device: torch.device = CPU,
+        max_batch: int = 512,
+    ) -> None:
         self.agent = agent
+        self.device = device
         self.name = name
         self.max_batch = max_batch
         self.drawn: WeakKeyDictionary[Rng, int] = WeakKeyDictionary()
@@ -65,14 +74,17 @@ class MixturePlayer:
 
     def evaluate(self, queries: list[DrawnQuery]) -> list[DrawnQuery]:
         """Answer decisions of one player and iteration, in place; returns them."""
-        forwards = [InferenceCopy(each) for each in self.agent.networks(queries[0].iteration)]
-        device, game = torch.device("cpu"), self.agent.game
-        Evaluator(forwards, game, device=device, max_batch=len(queries))(list(queries))
+        networks = self.agent.networks(queries[0].iteration)
+        forwards = [InferenceCopy(each, device=self.device) for each in networks]
+        evaluate = Evaluator(forwards, self.agent.game, device=self.device, max_batch=len(queries))
+        evaluate(list(queries))
         return queries
 
 
-def player_of(agent: Agent | MixtureAgent, name: str) -> NetworkPlayer | MixturePlayer:
-    """Whoever plays that agent, under that name."""
+def player_of(
+    agent: Agent | MixtureAgent, name: str, device: torch.device = CPU
+) -> NetworkPlayer | MixturePlayer:
+    """Whoever plays that agent, under that name; its networks run on the device."""
     if isinstance(agent, MixtureAgent):
-        return MixturePlayer(agent, name)
-    return NetworkPlayer(agent, name)
+        return MixturePlayer(agent, name, device=device)
+    return NetworkPlayer(agent, name, device=device)

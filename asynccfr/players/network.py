@@ -13,6 +13,8 @@ from asynccfr.inference.evaluator import Evaluator
 from asynccfr.networks import InferenceCopy
 from asynccfr.seeding import Rng
 
+CPU = torch.device("cpu")
+
 
 class NetworkPlayer:
     """Plays an agent's policy; use it as an async context manager.
@@ -25,17 +27,16 @@ class NetworkPlayer:
     """
 
     def __init__(
-        self, agent: Agent, name: str, *, device: str = "cpu", max_batch: int = 512
+        self, agent: Agent, name: str, *, device: torch.device = CPU, max_batch: int = 512
     ) -> None:
         self.name = name
         self.rule = agent.rule
-        where = torch.device(device)
-        forward = InferenceCopy(agent.network, device=where)
+        forward = InferenceCopy(agent.network, device=device)
         self.evaluator = Evaluator(
-            [forward] * agent.game.num_players, agent.game, device=where, max_batch=max_batch
+            [forward] * agent.game.num_players, agent.game, device=device, max_batch=max_batch
         )
         self.batcher: Batcher[Query, Query] = Batcher(
-            self.evaluator, max_batch=max_batch, inline=where.type == "cpu"
+            self.evaluator, max_batch=max_batch, inline=device.type == "cpu"
         )
 
     async def __aenter__(self) -> Self:
