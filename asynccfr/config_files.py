@@ -184,7 +184,8 @@ class _Builder:
         """An unknown field: its variant, the nearest name here, or where this name belongs."""
         here = list(fields(chosen))
         others = [tag for tag, kind in choices.items() if key in fields(kind)]
-        elsewhere = [field.path for field in walk() if field.path.endswith(f".{key}")]
+        paths = [field.path for field in walk() if field.path.endswith(f".{key}")]
+        elsewhere = sorted(paths, key=lambda path: path.count("."))
         if others:
             hint = f"; it needs {TAG}: {others[0]}"
         else:
