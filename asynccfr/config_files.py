@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 from msgspec import Struct
 
 from asynccfr.config import TrainConfig
@@ -28,7 +27,7 @@ from asynccfr.config_schema import (
     variants,
     walk,
 )
-from asynccfr.config_yaml import parse_yaml
+from asynccfr.config_yaml import dump_yaml, parse_yaml
 from asynccfr.errors import ConfigError
 
 Raw = dict[str, Any]
@@ -61,7 +60,7 @@ def with_overrides(config: TrainConfig, overrides: Iterable[str]) -> TrainConfig
 
 def dump(config: TrainConfig) -> str:
     """The configuration with every default written out, as YAML that `load` reads back."""
-    return str(yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False))
+    return dump_yaml(msgspec.to_builtins(config))
 
 
 def read(path: Path) -> Raw:

@@ -27,6 +27,15 @@ def parse_yaml(text: str) -> Any:
         raise ConfigError("not valid YAML: nested too deeply") from None
 
 
+def dump_yaml(data: Any) -> str:
+    """Plain data as YAML that `parse_yaml` and readers of YAML 1.1 read back alike."""
+    return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes what either version of YAML would take for more than text."""
+
+
 class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
 
@@ -65,5 +74,6 @@ _IMPLICIT = {
 }
 for _tag, (_pattern, _first) in _IMPLICIT.items():
     _regexp = re.compile(f"^(?:{_pattern})$")
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _regexp, _first)
+    for _kind in (_Loader, _Dumper):
+        _kind.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _regexp, _first)
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from asynccfr.config import (
@@ -147,6 +147,7 @@ configs = st.builds(
 
 
 @given(configs)
+@example(TrainConfig(game="0E0"))
 @settings(max_examples=50, deadline=None)
 def test_what_is_dumped_is_read_back(config: TrainConfig) -> None:
     assert read(dump(config)) == config
