@@ -1,4 +1,4 @@
-"""The mutants can still be planted: what each replaces is there, once. `tests.mutants` runs them."""
+"""The mutants can still be planted: what each replaces is there, once."""
 
 import pytest
 
