@@ -323,7 +323,7 @@ class Batcher(Core[Item, Result]):
             if self._on_batch is not None:
                 self._tell(self._on_batch, batch, outcomes)
         finally:
-            wake(batch.calls)
+            wake(batch.let_go())
 
     def _emptied(self) -> None:
         if self._alarm is not None:

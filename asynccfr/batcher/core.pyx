@@ -125,6 +125,11 @@ cdef class Batch:
             return self.buffer.array[: len(self.calls)]
         return [call.item for call in self.calls]
 
+    def let_go(self):
+        """Return the calls and forget them: an error's traceback may refer to this batch."""
+        calls, self.calls = self.calls, []
+        return calls
+
     def is_wanted(self, Py_ssize_t start, Py_ssize_t stop):
         """Whether anybody still waits for one of these items."""
         cdef Call call
