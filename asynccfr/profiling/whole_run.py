@@ -116,19 +116,22 @@ def measure(subject: Subject, scale: Scale, step: StepCost) -> WholeRun:
 
 
 def exposure(place: str, kept: list[dict[str, float]]) -> Exposure:
+    for each in kept:
+        seconds, batches, walks = each["seconds"], each["batches"], each["walks"]
+        longer, together = max(batches, walks), batches + walks
+        each["exposed"] = min(batches, max(0.0, seconds - walks))
+        each["hidden"] = batches - each["exposed"]
+        each["sum or max"] = (seconds - longer) / (together - longer)
     median = {name: float(np.median([each[name] for each in kept])) for name in kept[0]}
-    seconds, batches, walks = median["seconds"], median["batches"], median["walks"]
-    exposed = min(batches, max(0.0, seconds - walks))
-    longer, together = max(batches, walks), batches + walks
     return Exposure(
         place=place,
         nodes_per_second=spread([each["speed"] for each in kept]),
-        seconds=seconds,
-        batch_seconds=batches,
-        walk_seconds=walks,
-        exposed_seconds=exposed,
-        hidden_seconds=batches - exposed,
-        sum_or_max=(seconds - longer) / (together - longer),
+        seconds=median["seconds"],
+        batch_seconds=median["batches"],
+        walk_seconds=median["walks"],
+        exposed_seconds=median["exposed"],
+        hidden_seconds=median["hidden"],
+        sum_or_max=median["sum or max"],
     )
 
 
