@@ -1,6 +1,6 @@
-"""How a policy network learns from a critic: all advantages, or policy gradients.
+"""How a policy network learns from a critic: from all advantages, or from sampled ones.
 
-Both see the same decisions and the same critic, so that only the rule of improvement differs.
+All see the same decisions and the same critic, so that only the rule of improvement differs.
 """
 
 import math
@@ -51,7 +51,7 @@ class Improvement(Protocol):
 
 
 class AllActions:
-    """What regret matching and Hedge share: the advantages of every legal action."""
+    """What all rules but PPO share: the advantages of every legal action."""
 
     def __init__(self, config: RegretActorCritic) -> None:
         self.config = config
