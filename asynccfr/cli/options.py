@@ -29,8 +29,9 @@ game_option = click.option(
 
 def check_writable(path: Path) -> None:
     """Raise RunError if no file can be written there, before the work that it is to hold."""
-    if path.is_dir():
-        raise RunError(f"{path}: is a folder; name a file")
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device"
+        raise RunError(f"{path}: is {kind}; name a file")
     if not path.parent.is_dir():
         raise RunError(f"{path}: no folder {path.parent}; create it first")
     if not os.access(path if path.exists() else path.parent, os.W_OK):

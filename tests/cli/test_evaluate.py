@@ -90,6 +90,7 @@ def test_a_player_without_opponents_is_told_to_name_some(run):
     [
         ("nowhere/reports.json", "no folder nowhere; create it first"),
         (".", "is a folder; name a file"),
+        ("/dev/null", "is a device; name a file"),
     ],
 )
 def test_where_to_write_is_looked_at_before_playing(run, tmp_path, monkeypatch, path, message):
