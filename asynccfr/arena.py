@@ -14,9 +14,10 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from asynccfr.errors import ConfigError, GameError, PlayerError, first_failure
@@ -28,6 +29,13 @@ from asynccfr.reports import MatchReport
 from asynccfr.seeding import EVALUATION, Rng, stream
 
 CHECKS_OF_PATIENCE = 10
+
+
+class PlayedMatch(NamedTuple):
+    """A match: its report, and what `a` made of each deal, the mean of its two games, [deals]."""
+
+    report: MatchReport
+    deals: npt.NDArray[np.float64]
 
 
 class MatchPlan(Struct, frozen=True, kw_only=True):
@@ -65,6 +73,17 @@ async def play_match(
     plan: MatchPlan = MatchPlan(),  # noqa: B008 (frozen)
     on_game: Callable[[int], None] = lambda played: None,
 ) -> MatchReport:
+    """The report of `played_match`."""
+    return (await played_match(game, a, b, plan, on_game)).report
+
+
+async def played_match(
+    game: Game,
+    a: Player,
+    b: Player,
+    plan: MatchPlan = MatchPlan(),  # noqa: B008 (frozen)
+    on_game: Callable[[int], None] = lambda played: None,
+) -> PlayedMatch:
     """Play mirrored deals between `a` and `b`, at most `plan.concurrency` games at once.
 
     With `rounds=3` a game is a match of three rounds whose returns add up; whoever is ahead starts
@@ -88,7 +107,7 @@ async def play_match(
     except BaseExceptionGroup as failures:
         failure = first_failure(failures)
         raise failure from failure.__cause__
-    return match.report()
+    return PlayedMatch(match.report(), match.scores.mean(axis=1))
 
 
 async def play_matches(
@@ -96,16 +115,16 @@ async def play_matches(
     pairs: Sequence[tuple[Player, Player]],
     plan: MatchPlan = MatchPlan(),  # noqa: B008 (frozen)
     on_game: Callable[[int], None] = lambda played: None,
-) -> list[MatchReport]:
+) -> list[PlayedMatch]:
     """One match for each pair, all on the same deals; `on_game` counts the games of all."""
-    reports: list[MatchReport] = []
+    matches: list[PlayedMatch] = []
     for a, b in pairs:
 
-        def count_on(played: int, before: int = 2 * plan.deals * len(reports)) -> None:
+        def count_on(played: int, before: int = 2 * plan.deals * len(matches)) -> None:
             on_game(before + played)
 
-        reports.append(await play_match(game, a, b, plan, count_on))
-    return reports
+        matches.append(await played_match(game, a, b, plan, count_on))
+    return matches
 
 
 class _Match:
@@ -130,6 +149,7 @@ class _Match:
         self.capped = 0
         self.opened = [0, 0]
         self.points = [0, 0]
+        self.draws = np.zeros((2, 2), np.int64)  # from piles and in all, of each player
 
     def concurrency(self) -> int:
         """Games at once: one, if no player ever waits, so that the event loop keeps turning."""
@@ -197,6 +217,7 @@ class _Match:
         ):
             self.opened[side] += sum(map(bool, expeditions))
             self.points[side] += sum(scores)
+        self.draws += (state.draws(seat_of_a), state.draws(1 - seat_of_a))
 
     def report(self) -> MatchReport:
         deals = self.scores.mean(axis=1)
@@ -205,6 +226,7 @@ class _Match:
         win_rate = share_interval((0.5 + (wins * 0.5) - (losses * 0.5)).mean(axis=1))
         rounds = 2 * self.plan.deals * self.plan.rounds
         expeditions = self.game.name == "lost_cities"
+        pile_draws = self.draws[:, 0] / np.maximum(self.draws[:, 1], 1)
         a, b = self.players
         return MatchReport(
             game=str(self.game),
@@ -228,4 +250,6 @@ class _Match:
             opened_b=self.opened[1] / rounds if expeditions else None,
             points_per_colour_a=self.points[0] / self.opened[0] if self.opened[0] else None,
             points_per_colour_b=self.points[1] / self.opened[1] if self.opened[1] else None,
+            pile_draws_a=float(pile_draws[0]) if expeditions else None,
+            pile_draws_b=float(pile_draws[1]) if expeditions else None,
         )

@@ -16,6 +16,8 @@ class MatchReport(Struct, frozen=True, kw_only=True):
         capped: share of rounds that reached the game's cap on their length; None if it has none.
         opened_a, opened_b: colours opened a round; None where there are no expeditions.
         points_per_colour_a, points_per_colour_b: points an opened colour; None if none was opened.
+        pile_draws_a, pile_draws_b: share of a player's draws that were from discard piles; None
+            where there are none. Whoever takes many keeps the deck, and so the round, going.
     """
 
     game: str
@@ -39,6 +41,8 @@ class MatchReport(Struct, frozen=True, kw_only=True):
     opened_b: float | None = None
     points_per_colour_a: float | None = None
     points_per_colour_b: float | None = None
+    pile_draws_a: float | None = None
+    pile_draws_b: float | None = None
 
 
 class FitReport(Struct, frozen=True, kw_only=True):

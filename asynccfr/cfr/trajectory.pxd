@@ -48,3 +48,8 @@ cdef class Episode(Query):
 
     cdef int choose(self) except -1
     cdef int finish(self) except -1
+
+
+cdef class Challenge(Episode):
+    cdef int seat
+    cdef Rule rival_rule

@@ -41,3 +41,16 @@ class Episode(Query):
         reuse: Episode | None = None,
     ) -> None: ...
     def advance(self) -> bool: ...
+
+class Challenge(Episode):
+    def __init__(
+        self,
+        state: State,
+        rng: Rng,
+        rule: Rule,
+        epsilon: float,
+        reuse: Episode | None = None,
+        *,
+        seat: int,
+        rival_rule: Rule,
+    ) -> None: ...

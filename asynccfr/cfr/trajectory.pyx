@@ -3,6 +3,7 @@
 An `Episode` is one game in which both players sample from the current policy, mixed with a uniform one.
 What it records of a decision includes what its player could not know: the opponent's information
 state, for a critic that is used in training only. Two-player zero-sum games.
+A `Challenge` is a game against a player who stays as it is.
 """
 
 from typing import NamedTuple
@@ -236,4 +237,40 @@ cdef class Episode(Query):
             (<float*>decisions.at(OUTCOMES, row))[0] = <float>self.state.utility(
                 (<int8_t*>decisions.at(PLAYERS, row))[0]
             )
+        return 0
+
+
+cdef class Challenge(Episode):
+    """A game of the player in `seat` against a rival that does not learn: its decisions are not recorded.
+
+    Every player's decisions are a group of their own; the other arguments are those of an `Episode`.
+
+    Args:
+        seat: who learns.
+        rival_rule: turns the outputs of the rival's network into its policy.
+    """
+
+    def __init__(
+        self,
+        State state,
+        Rng rng not None,
+        Rule rule,
+        double epsilon,
+        Episode reuse=None,
+        *,
+        int seat,
+        Rule rival_rule,
+    ):
+        super().__init__(state, rng, rule, epsilon, reuse)
+        self.seat = seat
+        self.rival_rule = rival_rule
+
+    @property
+    def group(self):
+        return self.player
+
+    cdef int choose(self) except -1:
+        if self.player == self.seat:
+            return Episode.choose(self)
+        self.state.advance(self.sample(self.rival_rule, self.rng))
         return 0

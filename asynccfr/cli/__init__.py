@@ -21,6 +21,7 @@ COMMANDS = {
     "evaluate": "Play an agent against other players and report the scores.",
     "play": "Play a round against an agent.",
     "exploitability": "Measure how far an agent is from an equilibrium.",
+    "exploit": "Train an opponent against an agent and report what it wins.",
     "profile": "Measure where the time of a configuration goes.",
     "games": "List the games and their parameters.",
     "config": "Show a configuration with every default, or explain the fields.",

@@ -9,20 +9,23 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from asynccfr.arena import MatchPlan, play_matches
-from asynccfr.cli.match_tables import matrix_table, play_table, score_table
+from asynccfr.arena import MatchPlan, PlayedMatch, play_matches
+from asynccfr.cli.match_tables import matrix_table, play_table, rating_table, score_table
 from asynccfr.cli.options import check_writable, chosen_game, game_option, path_type
 from asynccfr.cli.progress import write
 from asynccfr.event_loop import run
 from asynccfr.games import Game
-from asynccfr.players import Player, players_for, seated
+from asynccfr.players import Player, opponents_for, seated
+from asynccfr.ratings import ratings
 from asynccfr.reports import MatchReport
 
 PLAIN_WIDTH = 120  # where output goes to no terminal
 
 
 @click.command("evaluate")
-@click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
+@click.argument("agents", nargs=-1, metavar="AGENT...")
+@click.option("--agent", "more", multiple=True, metavar="AGENT", help="The same; repeatable.")
+@click.option("--all", "everybody", is_flag=True, help="Every bot plays too, all against all.")
 @click.option(
     "--against",
     multiple=True,
@@ -48,6 +51,8 @@ PLAIN_WIDTH = 120  # where output goes to no terminal
 @click.option("--json", "json_path", type=path_type, metavar="PATH", help="Write the reports too.")
 def command(
     agents: Sequence[str],
+    more: Sequence[str],
+    everybody: bool,
     against: Sequence[str],
     deals: int,
     rounds: str,
@@ -57,27 +62,37 @@ def command(
 ) -> None:
     """Play each AGENT against others and report the scores.
 
-    An AGENT is the folder of a run, the file of an agent, or the name of a bot. One alone meets
-    every bot; several meet each other, or those named by --against.
+    An AGENT is the folder of a run, the file of an agent, `champion`, or the name of a bot. One
+    alone meets every bot; several meet each other, or those named by --against.
 
     \b
     asynccfr evaluate runs/a                             against every bot
     asynccfr evaluate runs/a runs/b cautious             all against all
     asynccfr evaluate runs/a runs/b --against cautious   both against one
+    asynccfr evaluate champion runs/a --all              both and every bot, all against all
     """
+    if everybody and against:
+        raise click.UsageError("--all and --against: choose one")
+    agents = [*agents, *more]
+    if everybody:
+        agents += opponents_for(chosen_game(game, agents))
+    if not agents:
+        raise click.UsageError("missing AGENT: name a player, or give --all")
     agents = list(dict.fromkeys(agents))
     plan = MatchPlan(deals=deals, rounds=3 if rounds == "3" else 1, seed=seed)
     table = chosen_game(game, [*agents, *against])
     if len(agents) == 1 and not against:
-        against = [name for name in players_for(table) if name != agents[0]]
+        against = [name for name in opponents_for(table) if name != agents[0]]
         if not against:
             raise click.UsageError(f"nobody else plays {table}: name opponents with --against")
     if json_path is not None:
         check_writable(json_path)
     console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
-    reports = run(evaluate(table, agents, against, plan, console))
+    matches = run(evaluate(table, agents, against, plan, console))
+    reports = [match.report for match in matches]
     if len(agents) > 2 and not against:
         console.print(matrix_table(reports))
+        console.print(rating_table(ratings({(m.report.a, m.report.b): m.deals for m in matches})))
     console.print(score_table(reports))
     console.print(play_table(reports))
     write(console, reading_aid(plan))
@@ -91,7 +106,7 @@ async def evaluate(
     against: Sequence[str],
     plan: MatchPlan,
     console: Console,
-) -> list[MatchReport]:
+) -> list[PlayedMatch]:
     """Play all the matches, with a progress bar on a terminal."""
     async with seated([*agents, *against], game) as players:
         ours, others = players[: len(agents)], players[len(agents) :]

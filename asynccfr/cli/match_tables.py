@@ -7,6 +7,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from asynccfr.intervals import Interval
+from asynccfr.ratings import Rating
 from asynccfr.reports import MatchReport
 
 
@@ -17,7 +19,7 @@ def score_table(reports: Sequence[MatchReport]) -> Table:
         table.add_row(
             Text(report.a),
             Text(report.b),
-            f"{report.score:+.3g} \\[{report.score_low:+.3g}, {report.score_high:+.3g}]",
+            _interval(Interval(report.score, report.score_low, report.score_high)),
             f"{report.win_rate:.1%} \\[{report.win_rate_low:.1%}, {report.win_rate_high:.1%}]",
             style=_style(report.score_low, report.score_high),
         )
@@ -27,18 +29,20 @@ def score_table(reports: Sequence[MatchReport]) -> Table:
 def play_table(reports: Sequence[MatchReport]) -> Table:
     """How the games went: draws, decisions a round and, of Lost Cities, the expeditions."""
     expeditions = any(report.opened_a is not None for report in reports)
-    columns = ("capped", "opened", "points each") if expeditions else ()
+    columns = ("capped", "pile draws", "opened", "points each") if expeditions else ()
     table = _table("Play", "player", "against", "draws", "length", *columns)
     if expeditions:
         table.caption = (
-            "Opened, points each: colours opened a round and points an opened colour, "
-            "the player's : the opponent's."
+            "Capped: rounds that used up all draws from piles. Pile draws: the share of draws "
+            "that were from piles. Opened, points each: colours opened a round and points an "
+            "opened colour, the player's : the opponent's."
         )
     for report in reports:
         row = [f"{report.draws:.1%}", f"{report.mean_length:.1f}"]
         if expeditions:
             row += [
                 f"{report.capped:.1%}",
+                f"{report.pile_draws_a:.0%} : {report.pile_draws_b:.0%}",
                 f"{report.opened_a:.1f} : {report.opened_b:.1f}",
                 f"{_points(report.points_per_colour_a)} : {_points(report.points_per_colour_b)}",
             ]
@@ -64,6 +68,27 @@ def matrix_table(reports: Sequence[MatchReport]) -> Table:
             f"{means[name]:+.3g}",
         )
     return table
+
+
+def rating_table(rated: Sequence[Rating]) -> Table:
+    """Ratings of players who have all met, the best first."""
+    table = _table("Ratings", "player", "equilibrium [95%]", "share", "mean score [95%]")
+    table.caption = (
+        "Equilibrium: score against the mixture of players that none of them beats, with each "
+        "one's share of it; crushing the weak does not count. Mean: score against all others."
+    )
+    for each in rated:
+        table.add_row(
+            Text(each.player),
+            _interval(each.equilibrium),
+            f"{each.share:.0%}",
+            _interval(each.mean),
+        )
+    return table
+
+
+def _interval(interval: Interval) -> str:
+    return f"{interval.estimate:+.3g} \\[{interval.low:+.3g}, {interval.high:+.3g}]"
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -15,7 +15,7 @@ from asynccfr.cli.options import chosen_game, game_option
 from asynccfr.cli.typed_action import NotUnderstood, typed_action
 from asynccfr.games import State
 from asynccfr.games.lost_cities_view import COLORS
-from asynccfr.players import Player, seated
+from asynccfr.players import CHAMPION, Player, seated
 from asynccfr.players.protocol import take_turn
 from asynccfr.seeding import EVALUATION, Rng, stream
 
@@ -36,7 +36,7 @@ class Left(Exception):
 
 
 @click.command("play")
-@click.argument("agent")
+@click.argument("agent", default=CHAMPION)
 @game_option
 @click.option("--seed", type=click.IntRange(0), help="Deal the cards of this seed again.")
 @click.option(
@@ -47,9 +47,9 @@ class Left(Exception):
     help="Where you sit; seat 0 begins.",
 )
 def command(agent: str, game: str | None, seed: int | None, seat: int) -> None:
-    """Play a round against AGENT.
+    """Play a round against AGENT, by default the champion that comes with the package.
 
-    An AGENT is the folder of a run, the file of an agent, or the name of a bot.
+    An AGENT is the folder of a run, the file of an agent, `champion`, or the name of a bot.
     """
     table = chosen_game(game, [agent])
     seed = int.from_bytes(os.urandom(4)) if seed is None else seed

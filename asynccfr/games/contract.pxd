@@ -34,6 +34,7 @@ cdef class State:
     cdef int write_tensor(self, int player, float* row) except -1
     cdef double utility(self, int player) except? -1e300
     cdef State copy(self)
+    cdef int hide(self, int player, Rng rng) except -1
 
     cdef int play_chance(self, Rng rng) except -1
     cdef check_player(self, int player)

@@ -100,6 +100,10 @@ cdef class State:
         """An independent state with the same history."""
         raise NotImplementedError
 
+    cdef int hide(self, int player, Rng rng) except -1:
+        """Draw what the player cannot see anew; return 0. Games may leave it out."""
+        raise GameError(f"{self.game}: cannot draw anew what a player does not see")
+
     cdef int play_chance(self, Rng rng) except -1:
         """Draw until a player is to move or the game is over; return 0."""
         while self.current_player == CHANCE_PLAYER:
@@ -169,6 +173,21 @@ cdef class State:
         if self.chance_rng is not None:
             twin.chance_rng = self.chance_rng.clone()
             twin.first_decision = self.first_decision
+        return twin
+
+    def determinised(self, int player, rng):
+        """A seeded copy to play on from, in which whatever `player` cannot see is drawn anew.
+
+        It is what the player's information state allows, each possibility as likely as the cards
+        make it, whatever the other players' actions may tell. Only its future makes sense: its past
+        cannot be undone, and its keys are of no use. `rng` is an int seed or an `Rng`.
+        Raises GameError for a game that does not support it.
+        """
+        self.check_player(player)
+        cdef State twin = self.copy()
+        twin.chance_rng = rng if isinstance(rng, Rng) else Rng(rng)
+        twin.hide(player, twin.chance_rng)
+        twin.first_decision = twin.history_length()
         return twin
 
     def returns(self):

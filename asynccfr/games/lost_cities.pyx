@@ -27,7 +27,7 @@ from asynccfr.games.contract cimport CHANCE_PLAYER, TERMINAL_PLAYER, Game, State
 from asynccfr.games.lost_cities_table cimport (
     CARD_PHASE, DEAL_PHASE, DECK_PHASE, DISCARD, DRAW_DECK, DRAW_PILE, DRAW_PHASE, LANES, MAX_COLORS,
     MAX_PILE_DRAWS, MAX_RANKS, MAX_WAGERS, NO_COLOR, OVER_PHASE, PLAY, Action, Expedition, Rules, Step,
-    Table, advance, expedition_score, retreat, sample_deck, score, set_up, write_legal,
+    Table, advance, expedition_score, redeal, retreat, sample_deck, score, set_up, write_legal,
 )
 from asynccfr.games.lost_cities_tensor cimport write_tensor
 from asynccfr.games.lost_cities_tensor import color_layout, global_layout
@@ -263,6 +263,10 @@ cdef class LostCitiesState(State):
             if deck[card]
         ]
 
+    cdef int hide(self, int player, Rng rng) except -1:
+        redeal(&self.table, self.rules, 1 - player, rng)
+        return 0
+
     def information_state_key(self, int player):
         """The player, then every step as one byte: 255 for a card that the opponent got unseen."""
         self.check_player(player)
@@ -322,6 +326,22 @@ cdef class LostCitiesState(State):
         return tuple([
             self.table.expedition[player][color].size for color in range(self.rules.colors)
         ])
+
+    def draws(self, int player):
+        """How many cards the player has drawn since the deal: from piles, and in all."""
+        self.check_player(player)
+        cdef Step* step
+        cdef int i
+        cdef int turn = 0
+        cdef int piles = 0
+        cdef int total = 0
+        for i in range(self.table.length):
+            step = &self.table.steps[i]
+            if ends_turn(self.rules, step):
+                piles += turn == player and step.phase == DRAW_PHASE
+                total += turn == player
+                turn ^= 1
+        return piles, total
 
     @property
     def turn_count(self):

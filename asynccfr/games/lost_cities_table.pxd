@@ -85,6 +85,7 @@ cdef int write_legal(const Table* table, const Rules* rules, int* actions) noexc
 cdef void advance(Table* table, const Rules* rules, int action) noexcept nogil
 cdef void retreat(Table* table, const Rules* rules) noexcept nogil
 cdef int sample_deck(const Table* table, Rng rng) noexcept nogil
+cdef void redeal(Table* table, const Rules* rules, int player, Rng rng) noexcept nogil
 
 
 cdef inline int playable_ranks(const Expedition* expedition) noexcept nogil:

@@ -1,6 +1,21 @@
-"""Whoever sits at the table: bots, and agents that ask a network."""
+"""Whoever sits at the table: bots, the champion, and agents that ask a network."""
 
 from asynccfr.players.protocol import Player
-from asynccfr.players.registry import game_of_agents, make_player, players_for, seated
+from asynccfr.players.registry import (
+    CHAMPION,
+    game_of_agents,
+    make_player,
+    opponents_for,
+    players_for,
+    seated,
+)
 
-__all__ = ["Player", "game_of_agents", "make_player", "players_for", "seated"]
+__all__ = [
+    "CHAMPION",
+    "Player",
+    "game_of_agents",
+    "make_player",
+    "opponents_for",
+    "players_for",
+    "seated",
+]

@@ -48,7 +48,7 @@ from asynccfr.solvers.experience import Experience
 from asynccfr.solvers.improvement import Array, make_improvement
 from asynccfr.solvers.learner import Learner, Loss
 from asynccfr.solvers.protocol import Columns, Iteration, Progress
-from asynccfr.solvers.self_play import SelfPlay
+from asynccfr.solvers.self_play import Challenges, SelfPlay
 
 # Purposes that keep apart the random streams of an iteration.
 WEIGHTS, MINIBATCHES = 0, 1
@@ -67,9 +67,17 @@ class ActorCriticSolver:
     """
 
     def __init__(
-        self, config: RegretActorCritic | PPO, inference: Inference, game: Game, seed: int
+        self,
+        config: RegretActorCritic | PPO,
+        inference: Inference,
+        game: Game,
+        seed: int,
+        rival: Agent | None = None,
     ) -> None:
-        """Raises GameError if the game is not for two players, ConfigError for a server driver."""
+        """`rival` is an agent to play against instead, to find out how to beat it.
+
+        Raises GameError if the game is not for two players, ConfigError for a server driver.
+        """
         self.config = config
         self.game = game
         self.seed = seed
@@ -82,6 +90,8 @@ class ActorCriticSolver:
         if self.average_strategy is not None:
             self.memory = Reservoir.for_game(game, self.average_strategy.memory)
         self.self_play = SelfPlay(game, config.games, inference, self.device, seed)
+        if rival is not None:
+            self.self_play = Challenges(game, config.games, inference, self.device, seed, rival)
         self.policy = Learner(
             self.improvement.name, self.fresh_network(0, POLICY), config.policy_learning
         )

@@ -1,15 +1,17 @@
-"""Games of self-play through the batcher: the fresh decisions of an actor-critic iteration."""
+"""Games through the batcher, of self-play or against an agent: an iteration's fresh decisions."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from typing import NamedTuple
 
 import torch
 from msgspec.structs import replace
 
+from asynccfr.agents import Agent
 from asynccfr.cfr.regret_matching import Rule
-from asynccfr.cfr.trajectory import DecisionBuffer, Decisions, Episode
+from asynccfr.cfr.trajectory import Challenge, DecisionBuffer, Decisions, Episode
 from asynccfr.cfr.traversal import self_play
 from asynccfr.config import AsyncDriver, Inference, ServerDriver
 from asynccfr.errors import ConfigError
@@ -36,6 +38,14 @@ class Played(NamedTuple):
     digest: int
     seconds: float
     inference: InferenceReport
+
+
+class Table(NamedTuple):
+    """Some games of an iteration: their numbers, how to begin one, who answers decisions."""
+
+    games: range
+    episode: Callable[..., Episode]
+    evaluator: Evaluator
 
 
 class SelfPlay:
@@ -65,39 +75,74 @@ class SelfPlay:
         """Play the games of an iteration."""
         started = time.perf_counter()
         self.buffer.clear()
-        evaluator = self.evaluator(network)
         finished: list[Episode] = []
+        done = count(1)
 
-        def episodes() -> Iterator[Episode]:
-            for index in range(self.games):
+        def episodes(table: Table) -> Iterator[Episode]:
+            for index in table.games:
                 rng = stream(self.seed, (TRAVERSAL, iteration, index))
                 reuse = finished.pop() if finished else None
-                yield Episode(self.game.new_state(), rng, *behaviour, reuse)
-
-        done = count(1)
+                yield table.episode(self.game.new_state(), rng, *behaviour, reuse)
 
         def collect(episode: Episode) -> None:
             self.buffer.extend(episode.decisions)
             finished.append(episode)
             progress("self-play", next(done), self.games)
 
-        await traverse(self.driver, self_play, episodes(), evaluator, collect)
+        tables = self.tables(network)
+        for table in tables:
+            await traverse(self.driver, self_play, episodes(table), table.evaluator, collect)
         digest = self.buffer.digest()
         return Played(
             decisions=self.buffer.take(),
             digest=digest,
             seconds=time.perf_counter() - started,
-            inference=inference_report([evaluator]),
+            inference=inference_report([table.evaluator for table in tables]),
         )
 
-    def evaluator(self, network: Network) -> Evaluator:
-        forward = InferenceCopy(
+    def tables(self, network: Network) -> list[Table]:
+        """Where the games are played."""
+        forwards = [self.forward(network)] * self.game.num_players
+        return [Table(range(self.games), Episode, self.evaluator(forwards))]
+
+    def forward(self, network: Network) -> InferenceCopy:
+        return InferenceCopy(
             network, dtype=getattr(torch, self.inference.dtype), device=self.device
         )
+
+    def evaluator(self, forwards: list[InferenceCopy]) -> Evaluator:
         return Evaluator(
-            [forward] * self.game.num_players,
+            forwards,
             self.game,
             device=self.device,
             max_batch=getattr(self.driver, "max_batch", 1),
             deterministic=self.inference.deterministic,
         )
+
+
+class Challenges(SelfPlay):
+    """Games against an agent that does not learn, in either seat by turns of half the games."""
+
+    def __init__(
+        self,
+        game: Game,
+        games: int,
+        inference: Inference,
+        device: torch.device,
+        seed: int,
+        rival: Agent,
+    ) -> None:
+        super().__init__(game, games, inference, device, seed)
+        self.rival = rival
+
+    def tables(self, network: Network) -> list[Table]:
+        learner, rival = self.forward(network), self.forward(self.rival.network)
+        half = self.games // 2
+        return [
+            Table(
+                games,
+                partial(Challenge, seat=seat, rival_rule=self.rival.rule),
+                self.evaluator([learner, rival] if seat == 0 else [rival, learner]),
+            )
+            for seat, games in enumerate((range(half), range(half, self.games)))
+        ]

@@ -176,9 +176,12 @@ async def test_matches_of_many_pairs_use_the_same_deals_and_count_on():
     game = DuelGame(luck=20.0)
     a, b, c = (Constant(name, number) for name, number in [("a", 1), ("b", 4), ("c", 9)])
     counts = []
-    reports = await play_matches(game, [(a, b), (a, c), (b, c)], MatchPlan(deals=2), counts.append)
+    matches = await play_matches(game, [(a, b), (a, c), (b, c)], MatchPlan(deals=2), counts.append)
+    reports = [match.report for match in matches]
     assert [(report.a, report.b) for report in reports] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert [report.score for report in reports] == pytest.approx([-3.0, -8.0, -5.0])
+    assert [match.deals.mean() for match in matches] == [report.score for report in reports]
+    assert {match.deals.shape for match in matches} == {(2,)}
     assert counts == list(range(1, 13))
 
 

@@ -178,3 +178,18 @@ def test_follows_the_reference_move_by_move(colors: int) -> None:
         match.compare_view(1)
 
     check()
+
+
+def test_draws_are_counted_by_player_and_place() -> None:
+    game = LostCities(colors=2, numbers=4, wagers=1, hand_size=2)
+    rng = Rng(4)
+    for _ in range(20):
+        state = game.new_state(rng.bits())
+        expected = [[0, 0], [0, 0]]
+        while not state.is_terminal:
+            action = choose(state, rng)
+            kind = game.moves[action].kind
+            expected[state.current_player][0] += kind == "draw pile"
+            expected[state.current_player][1] += kind.startswith("draw")
+            state.apply(action)
+        assert [list(state.draws(player)) for player in range(2)] == expected

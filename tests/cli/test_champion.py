@@ -1,0 +1,77 @@
+"""The agent that comes with the package is a player by name, wherever players are named."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from asynccfr.agents import Agent, AgentCard
+from asynccfr.cli.play import command as play
+from asynccfr.config import EquivariantNetwork
+from asynccfr.games import load_game
+from asynccfr.networks import build_network
+from asynccfr.players import game_of_agents, opponents_for, players_for, registry
+from asynccfr.seeding import Rng
+
+
+@pytest.fixture
+def champion(tmp_path, monkeypatch):
+    """Another champion, never trained."""
+    game, config = load_game("lost_cities"), EquivariantNetwork(width=4, layers=1)
+    size = game.information_state_tensor_size
+    network = build_network(config, size, game.num_actions, Rng(1), game.symmetry)
+    card = AgentCard(game=str(game), rule="softmax", network=config, seed=1, iterations=0, nodes=0)
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    (folder / "agent.safetensors").write_bytes(Agent(card, network).save_bytes())
+    monkeypatch.setattr(registry, "CHAMPION_FOLDER", folder)
+    return folder
+
+
+def reports(run, tmp_path, *arguments):
+    path = tmp_path / "reports.json"
+    result = run("evaluate", *arguments, "--deals", 2, "--json", path)
+    assert (result.status, result.stderr) == (0, "")
+    return result.stdout, [(r["a"], r["b"]) for r in json.loads(path.read_text())]
+
+
+@pytest.mark.parametrize("arguments", [["champion"], ["--agent", "champion"]])
+def test_the_champion_meets_every_bot(run, tmp_path, champion, arguments):
+    _, pairs = reports(run, tmp_path, *arguments)
+    assert pairs == [("champion", bot) for bot in players_for(load_game("lost_cities"))]
+
+
+def test_a_bot_meets_the_champion_too(run, tmp_path, champion):
+    _, pairs = reports(run, tmp_path, "bold")
+    assert ("bold", "champion") in pairs
+
+
+def test_everybody_meets_everybody_and_is_rated(run, tmp_path, champion):
+    output, pairs = reports(run, tmp_path, "--all")
+    assert len(pairs) == len(set(pairs)) == 15
+    assert {name for pair in pairs for name in pair} == {
+        "champion",
+        *players_for(load_game("lost_cities")),
+    }
+    ratings = output.partition("Ratings")[2].partition("Scores")[0]
+    assert all(name in ratings for pair in pairs for name in pair)
+
+
+def test_the_champion_is_of_one_game_only(champion):
+    assert str(game_of_agents(["bold", "champion"])) == str(load_game("lost_cities"))
+    assert "champion" not in opponents_for(load_game("lost_cities(colors=4)"))
+    assert opponents_for(load_game("kuhn_poker")) == ("random",)
+
+
+def test_play_starts_against_the_champion(champion):
+    result = CliRunner().invoke(play, ["--seed", "1"], input="quit\n")
+    assert result.exit_code == 0
+    assert "lost_cities against champion, deal 1" in result.output
+
+
+def test_somebody_must_be_named(run):
+    result = run("evaluate")
+    assert (result.status, result.stdout) == (2, "")
+    assert "missing AGENT: name a player, or give --all" in result.stderr
+    result = run("evaluate", "--all", "--against", "bold")
+    assert "--all and --against: choose one" in result.stderr
