@@ -51,7 +51,7 @@ def players_for(game: Game) -> tuple[str, ...]:
 def opponents_for(game: Game) -> tuple[str, ...]:
     """Everybody who comes with this package and plays a game: the bots, and the champion of it."""
     is_its_game = str(game) == str(load_game(CHAMPION_GAME))
-    return (*players_for(game), *([CHAMPION] if is_its_game and is_saved_agent(CHAMPION) else ()))
+    return (*players_for(game), *([CHAMPION] if is_its_game else ()))
 
 
 def make_player(spec: str, game: Game) -> Player:
@@ -72,14 +72,14 @@ def make_player(spec: str, game: Game) -> Player:
     names = [*makers, CHAMPION]
     raise PlayerError(
         f"unknown player {spec!r}{nearest(spec, names)} (expected a bot of {game.name}: "
-        f"{', '.join(makers)}; or {CHAMPION}, an agent's file, or the folder of a run)"
+        f"{', '.join(makers)}; or an agent's file, or the folder of a run)"
     )
 
 
 def is_saved_agent(spec: str) -> bool:
     """Whether a player's name stands for an agent; `./bold` does, where `bold` is a bot."""
-    path = agent_file(spec) if spec == CHAMPION else Path(spec)
-    return path.exists() and not any(spec in bots for bots in BOTS.values())
+    is_bot = any(spec in bots for bots in BOTS.values())
+    return spec == CHAMPION or (Path(spec).exists() and not is_bot)
 
 
 def agent_file(spec: str) -> Path:

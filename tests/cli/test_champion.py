@@ -1,31 +1,17 @@
 """The agent that comes with the package is a player by name, wherever players are named."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from asynccfr.agents import Agent, AgentCard
+from asynccfr.agents import Agent
 from asynccfr.cli.play import command as play
-from asynccfr.config import EquivariantNetwork
+from asynccfr.config_files import load
 from asynccfr.games import load_game
-from asynccfr.networks import build_network
-from asynccfr.players import game_of_agents, opponents_for, players_for, registry
-from asynccfr.seeding import Rng
-
-
-@pytest.fixture
-def champion(tmp_path, monkeypatch):
-    """Another champion, never trained."""
-    game, config = load_game("lost_cities"), EquivariantNetwork(width=4, layers=1)
-    size = game.information_state_tensor_size
-    network = build_network(config, size, game.num_actions, Rng(1), game.symmetry)
-    card = AgentCard(game=str(game), rule="softmax", network=config, seed=1, iterations=0, nodes=0)
-    folder = tmp_path / "shipped"
-    folder.mkdir()
-    (folder / "agent.safetensors").write_bytes(Agent(card, network).save_bytes())
-    monkeypatch.setattr(registry, "CHAMPION_FOLDER", folder)
-    return folder
+from asynccfr.players import game_of_agents, opponents_for, players_for
+from asynccfr.players.registry import CHAMPION_FOLDER, agent_file
 
 
 def reports(run, tmp_path, *arguments):
@@ -35,18 +21,28 @@ def reports(run, tmp_path, *arguments):
     return result.stdout, [(r["a"], r["b"]) for r in json.loads(path.read_text())]
 
 
+def test_it_is_small_and_what_its_configuration_trains():
+    assert agent_file("champion").stat().st_size < 1_000_000
+    assert "asynccfr train configs/champion.yaml" in (CHAMPION_FOLDER / "CARD.md").read_text()
+    card = Agent.load(agent_file("champion")).card
+    config = load(Path(__file__).parents[2] / "configs" / "champion.yaml")
+    assert card.network == config.solver.network
+    assert card.game == str(load_game(config.game))
+    assert card.seed == config.seed
+
+
 @pytest.mark.parametrize("arguments", [["champion"], ["--agent", "champion"]])
-def test_the_champion_meets_every_bot(run, tmp_path, champion, arguments):
+def test_the_champion_meets_every_bot(run, tmp_path, arguments):
     _, pairs = reports(run, tmp_path, *arguments)
     assert pairs == [("champion", bot) for bot in players_for(load_game("lost_cities"))]
 
 
-def test_a_bot_meets_the_champion_too(run, tmp_path, champion):
+def test_a_bot_meets_the_champion_too(run, tmp_path):
     _, pairs = reports(run, tmp_path, "bold")
     assert ("bold", "champion") in pairs
 
 
-def test_everybody_meets_everybody_and_is_rated(run, tmp_path, champion):
+def test_everybody_meets_everybody_and_is_rated(run, tmp_path):
     output, pairs = reports(run, tmp_path, "--all")
     assert len(pairs) == len(set(pairs)) == 15
     assert {name for pair in pairs for name in pair} == {
@@ -57,13 +53,13 @@ def test_everybody_meets_everybody_and_is_rated(run, tmp_path, champion):
     assert all(name in ratings for pair in pairs for name in pair)
 
 
-def test_the_champion_is_of_one_game_only(champion):
+def test_the_champion_is_of_one_game_only():
     assert str(game_of_agents(["bold", "champion"])) == str(load_game("lost_cities"))
     assert "champion" not in opponents_for(load_game("lost_cities(colors=4)"))
     assert opponents_for(load_game("kuhn_poker")) == ("random",)
 
 
-def test_play_starts_against_the_champion(champion):
+def test_play_starts_against_the_champion():
     result = CliRunner().invoke(play, ["--seed", "1"], input="quit\n")
     assert result.exit_code == 0
     assert "lost_cities against champion, deal 1" in result.output

@@ -9,7 +9,13 @@ def test_one_player_meets_every_bot(run, tmp_path):
     assert result.status == 0
     assert result.stderr == ""
     reports = json.loads(path.read_text())
-    assert [report["b"] for report in reports] == ["random", "discard_only", "threshold", "bold"]
+    assert [report["b"] for report in reports] == [
+        "random",
+        "discard_only",
+        "threshold",
+        "bold",
+        "champion",
+    ]
     for report in reports:
         assert report["a"] == "cautious"
         assert report["b"] in result.stdout

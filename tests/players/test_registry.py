@@ -31,8 +31,8 @@ def test_an_unknown_name_is_refused_with_the_nearest():
         make_player("coutious", load_game("lost_cities"))
     assert str(caught.value) == (
         "unknown player 'coutious'; did you mean 'cautious'? (expected a bot of lost_cities: "
-        "random, discard_only, threshold, cautious, bold; or champion, an agent's file, or the "
-        "folder of a run)"
+        "random, discard_only, threshold, cautious, bold; or an agent's file, or the folder of a "
+        "run)"
     )
 
 
