@@ -77,7 +77,7 @@ def command(
     if everybody:
         agents += opponents_for(chosen_game(game, agents))
     if not agents:
-        raise click.UsageError("missing AGENT: name a player, or give --all")
+        raise click.UsageError("Missing argument 'AGENT...': name a player, or give --all")
     agents = list(dict.fromkeys(agents))
     plan = MatchPlan(deals=deals, rounds=3 if rounds == "3" else 1, seed=seed)
     table = chosen_game(game, [*agents, *against])

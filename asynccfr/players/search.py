@@ -137,9 +137,10 @@ class SearchPlayer:
 
 
 def surely_better(returns: npt.NDArray[np.float64]) -> int:
-    """The column that is better than the first one by most standard errors; 0 without certainty."""
+    """Of the columns that are surely better than the first one, the best; 0 if there is none."""
     differences = returns[:, 1:] - returns[:, :1]
-    errors = differences.std(axis=0, ddof=1) / np.sqrt(len(returns)) + 1e-9
-    certainty = differences.mean(axis=0) / errors
-    best = int(certainty.argmax())
-    return best + 1 if certainty[best] > DOUBT else 0
+    gains = differences.mean(axis=0)
+    errors = differences.std(axis=0, ddof=1) / np.sqrt(len(returns))
+    gains[gains <= DOUBT * errors] = 0
+    best = int(gains.argmax())
+    return best + 1 if gains[best] > 0 else 0

@@ -68,6 +68,6 @@ def test_play_starts_against_the_champion():
 def test_somebody_must_be_named(run):
     result = run("evaluate")
     assert (result.status, result.stdout) == (2, "")
-    assert "missing AGENT: name a player, or give --all" in result.stderr
+    assert "Missing argument 'AGENT...': name a player, or give --all" in result.stderr
     result = run("evaluate", "--all", "--against", "bold")
     assert "--all and --against: choose one" in result.stderr
