@@ -39,7 +39,10 @@ class MergedSamples:
         probe = slice(None, None, max(1, len(weights) // PROBE))
         features, actions, values = (columns[name] for name in ("features", "actions", "values"))
         kinds, _, _ = merge(
-            *(column[probe].copy() for column in (features, actions, values, weights))
+            features[probe].copy(),
+            actions[probe].copy(),
+            values[probe].copy(),
+            weights[probe].copy(),
         )
         if len(kinds) > MOST_KINDS * len(weights[probe]):
             return None

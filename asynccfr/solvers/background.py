@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -16,5 +17,7 @@ async def in_thread(learn: Callable[[threading.Event], Result]) -> Result:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
         stop.set()
-        await asyncio.wait([work])
+        while not work.done():  # cancelled again, it still owns the thread
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([work])
         raise
