@@ -76,10 +76,16 @@ def test_advantages_converge_to_the_weighted_least_squares_solution() -> None:
             assert predictions(fitted)[state, action].item() == pytest.approx(exact, abs=0.1)
 
 
+@pytest.mark.parametrize("merged", [False, True])
 @pytest.mark.parametrize(("weights", "iterations"), [((1, 1), (1, 3)), ((1, 3), (1, 1))])
 def test_a_sample_counts_in_proportion_to_its_iteration_and_to_its_weight(
-    weights: tuple[float, float], iterations: tuple[int, int]
+    weights: tuple[float, float],
+    iterations: tuple[int, int],
+    merged: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if not merged:
+        monkeypatch.setattr("asynccfr.fitting.MergedSamples.of", lambda *_: None)
     advantages, average = network(), network()
     (w, v), (s, t) = weights, iterations
     fit_advantage(advantages, reservoir((0, {1: 0.0}, w, s), (0, {1: 4.0}, v, t)), FIT, Rng(1))
