@@ -21,7 +21,7 @@ from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, ServerDriver, SyncDriver
 from asynccfr.event_loop import run
 from asynccfr.games import load_game
-from asynccfr.solvers.deep_cfr import Collector, DeepCFRSolver, Traversals
+from asynccfr.solvers.deep_cfr import DeepCFRSolver, Traversals
 from benchmarks.common import Machine, Spread, machine, options, report, spread
 
 pyximport.install(language_level=3)
@@ -129,7 +129,7 @@ class Lockstep(Arm):
             sampling=config.sampling,
             all_negative=config.all_negative,
         )
-        collector = Collector(solver, iteration, 0, lambda *_: None)
+        collector = solver.collector(iteration, 0, lambda *_: None)
         walks = plan.walks(solver.game, range(plan.traversals), collector.finished)
         started = time.perf_counter()
         active: list[Walk] = list(islice(walks, driver.concurrency))

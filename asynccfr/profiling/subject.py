@@ -26,7 +26,8 @@ from asynccfr.inference.evaluator import Evaluator, Forward
 from asynccfr.networks import InferenceCopy
 from asynccfr.profiling.lines import Curve, fit
 from asynccfr.profiling.measuring import alternate, microseconds
-from asynccfr.solvers.deep_cfr import Collector, DeepCFRSolver
+from asynccfr.solvers.collector import Collector
+from asynccfr.solvers.deep_cfr import DeepCFRSolver
 
 OUTPUT_SCALE = 0.05
 SPREAD = 16
@@ -126,7 +127,7 @@ class Subject:
         )
 
     def collector(self, solver: DeepCFRSolver, iteration: int = 1) -> Collector:
-        return Collector(solver, iteration, 0, lambda *_: None)
+        return solver.collector(iteration, 0, lambda *_: None)
 
     def waiting(self, count: int) -> list[Walk]:
         """Walks that wait for the network of the first player, spread over the game's length."""

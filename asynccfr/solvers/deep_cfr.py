@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from msgspec.structs import replace
 
@@ -19,9 +18,7 @@ from asynccfr.agents import Agent, AgentCard, MixtureAgent
 from asynccfr.cfr.plan import RULES, TraversalPlan
 from asynccfr.cfr.policy import Policy
 from asynccfr.cfr.policy_cache import PolicyCache
-from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.cfr.sequence_form import sequence_form
-from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, LearnedBaseline, ServerDriver
 from asynccfr.errors import ConfigError
 from asynccfr.fitting import fit_advantage, fit_average_strategy
@@ -30,22 +27,20 @@ from asynccfr.inference.baseline import BaselineEvaluator
 from asynccfr.inference.devices import resolve_device
 from asynccfr.inference.drivers import traverse
 from asynccfr.inference.evaluator import Evaluator, EvaluatorOptions, inference_report
-from asynccfr.inference.server import FinishedWalk, TraversalProcesses
+from asynccfr.inference.server import TraversalProcesses
 from asynccfr.network_history import NetworkHistory, from_row, to_row
 from asynccfr.networks import InferenceCopy, Network, build_network
 from asynccfr.profiles import AverageProfile, NetworkProfile
 from asynccfr.reports import FitReport
-from asynccfr.reservoir import Reservoir, Samples
-from asynccfr.seeding import RESERVOIR, TRAINING, Rng, stream
+from asynccfr.reservoir import Reservoir
+from asynccfr.seeding import TRAINING, Rng, stream
 from asynccfr.solvers import parts
 from asynccfr.solvers.background import in_thread
+from asynccfr.solvers.collector import Collector
 from asynccfr.solvers.protocol import Columns, Iteration, Progress
 
 # Purposes that keep apart the random streams of one iteration and player.
 WEIGHTS, MINIBATCHES = 0, 1
-REGRETS, POLICIES, HISTORIES = 0, 1, 2
-
-FLUSH_SAMPLES = 4096
 
 
 class Traversals(NamedTuple):
@@ -163,7 +158,7 @@ class DeepCFRSolver:
     async def traverse(self, iteration: int, traverser: int, progress: Progress) -> Traversals:
         """Sample this iteration's traversals of one player into the reservoirs."""
         evaluator = self.make_evaluator()
-        collector = Collector(self, iteration, traverser, progress)
+        collector = self.collector(iteration, traverser, progress)
         driver = self.inference.driver
         if isinstance(driver, AsyncDriver) and driver.concurrency > self.config.traversals:
             driver = replace(driver, concurrency=self.config.traversals)
@@ -193,6 +188,16 @@ class DeepCFRSolver:
             reservoir_seconds=collector.seconds,
             digest=collector.digest,
         )
+
+    def collector(self, iteration: int, traverser: int, progress: Progress) -> Collector:
+        """What takes the samples of one player's traversals into the reservoirs."""
+        memories = {
+            "advantages": self.advantage_memory[traverser],
+            "strategies": self.strategy_memory,
+            "histories": self.history_memory,
+        }
+        traversals = self.config.traversals
+        return Collector(self.game, self.seed, iteration, traverser, traversals, memories, progress)
 
     def make_evaluator(self) -> Evaluator:
         """What answers the decisions of one player's traversals."""
@@ -338,66 +343,3 @@ class DeepCFRSolver:
         }
         wanted = {name: part for name, part in others.items() if part is not None}
         return {**networks, **memory, **wanted}
-
-
-class Lane(NamedTuple):
-    """The way of one kind of samples: from the walks' attribute `name` to a reservoir."""
-
-    name: str
-    buffer: SampleBuffer
-    memory: Reservoir
-    rng: np.random.Generator
-
-
-class Collector:
-    """Moves finished walks' samples into the reservoirs, in order and in large blocks."""
-
-    def __init__(
-        self, solver: DeepCFRSolver, iteration: int, traverser: int, progress: Progress
-    ) -> None:
-        self.iteration = iteration
-        self.total = solver.config.traversals
-        self.progress = progress
-        self.done = 0
-        self.nodes = 0
-        self.finished: list[Walk] = []
-        self.digest = 0
-        self.seconds = 0.0
-        memories = {
-            "advantages": (solver.advantage_memory[traverser], REGRETS),
-            "strategies": (solver.strategy_memory, POLICIES),
-            "histories": (solver.history_memory, HISTORIES),
-        }
-        self.lanes = [
-            Lane(
-                name,
-                SampleBuffer(solver.game, histories=name == "histories"),
-                memory,
-                generator(solver.seed, (RESERVOIR, iteration, traverser, purpose)),
-            )
-            for name, (memory, purpose) in memories.items()
-            if memory is not None
-        ]
-
-    def add(self, walk: Walk | FinishedWalk) -> None:
-        """Take the samples of a finished walk."""
-        for lane in self.lanes:
-            lane.buffer.extend(getattr(walk, lane.name))
-        self.nodes += walk.nodes
-        self.done += 1
-        if isinstance(walk, Walk):
-            self.finished.append(walk)
-        self.progress("traverse", self.done, self.total)
-        if max(len(lane.buffer) for lane in self.lanes) >= FLUSH_SAMPLES:
-            self.flush()
-
-    def flush(self) -> None:
-        started = time.perf_counter()
-        for lane in self.lanes:
-            self.digest = lane.buffer.digest(self.digest)
-            lane.memory.extend(Samples(*lane.buffer.take()), self.iteration, lane.rng)
-        self.seconds += time.perf_counter() - started
-
-
-def generator(seed: int, path: tuple[int, ...]) -> np.random.Generator:
-    return np.random.default_rng(stream(seed, path).bits())
