@@ -8,7 +8,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 from msgspec import Struct
 
@@ -60,11 +62,29 @@ async def batched(stack: AsyncExitStack, function: Function) -> Call:
     return processor  # type: ignore[no-any-return]
 
 
+async def ray_serve(stack: AsyncExitStack, function: Function) -> Call:
+    """Outside of a cluster: all that a batch asks of its replica is its names and one setting."""
+    from ray import serve
+    from ray.serve import context
+
+    names = dict.fromkeys(("app_name", "deployment", "replica_tag", "replica_id"), "probe")
+    settings = SimpleNamespace(max_ongoing_requests=1000)
+    replica = SimpleNamespace(_deployment_config=settings, **names)
+    stack.enter_context(patch.object(context, "_INTERNAL_REPLICA_CONTEXT", replica))
+
+    @serve.batch(max_batch_size=MAX_BATCH, batch_wait_timeout_s=0.01)  # type: ignore[untyped-decorator]
+    async def call(items: list[int]) -> list[Any]:
+        return await function(items)
+
+    return call  # type: ignore[no-any-return]
+
+
 LIBRARIES: dict[str, Make] = {
     "ours": ours,
     "aiodataloader": aiodataloader,
     "async-batcher": async_batcher,
     "batched": batched,
+    "ray": ray_serve,
 }
 
 

@@ -75,7 +75,7 @@ ARMS: dict[str, Arm] = {
     "async-batcher": async_batcher,
     "batched": batched,
 }
-PACKAGES = ("aiodataloader", "async-batcher", "batched", "uvloop")
+PACKAGES = ("aiodataloader", "async-batcher", "batched", "ray", "uvloop")
 
 
 def installed() -> dict[str, str | None]:
