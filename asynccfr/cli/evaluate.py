@@ -1,6 +1,5 @@
 """`asynccfr evaluate`: how strong players are, by mirrored deals with confidence intervals."""
 
-import sys
 from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
@@ -10,7 +9,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from asynccfr.arena import MatchPlan, PlayedMatch, play_matches
-from asynccfr.cli.match_tables import matrix_table, play_table, rating_table, score_table
+from asynccfr.cli.match_tables import (
+    matrix_table,
+    play_table,
+    rating_table,
+    score_table,
+    wide_console,
+)
 from asynccfr.cli.options import check_writable, chosen_game, game_option, path_type
 from asynccfr.cli.progress import write
 from asynccfr.event_loop import run
@@ -18,8 +23,6 @@ from asynccfr.games import Game
 from asynccfr.players import Player, opponents_for, seated
 from asynccfr.ratings import ratings
 from asynccfr.reports import MatchReport
-
-PLAIN_WIDTH = 120  # where output goes to no terminal
 
 
 @click.command("evaluate")
@@ -87,7 +90,7 @@ def command(
             raise click.UsageError(f"nobody else plays {table}: name opponents with --against")
     if json_path is not None:
         check_writable(json_path)
-    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+    console = wide_console()
     matches = run(evaluate(table, agents, against, plan, console))
     reports = [match.report for match in matches]
     if len(agents) > 2 and not against:

@@ -1,15 +1,24 @@
 """Match reports as tables, each at most 80 columns wide where names are short."""
 
+import sys
 from collections import defaultdict
 from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from asynccfr.intervals import Interval
 from asynccfr.ratings import Rating
 from asynccfr.reports import MatchReport
+
+PLAIN_WIDTH = 120  # where output goes to no terminal
+
+
+def wide_console() -> Console:
+    """Standard output, as wide as tables with long names need where it is no terminal."""
+    return Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
 
 
 def score_table(reports: Sequence[MatchReport]) -> Table:
@@ -27,10 +36,10 @@ def score_table(reports: Sequence[MatchReport]) -> Table:
 
 
 def play_table(reports: Sequence[MatchReport]) -> Table:
-    """How the games went: draws, decisions a round and, of Lost Cities, the expeditions."""
+    """How the games went: decisions a round, and draws or, of Lost Cities, the expeditions."""
     expeditions = any(report.opened_a is not None for report in reports)
-    columns = ("capped", "pile draws", "opened", "points each") if expeditions else ()
-    table = _table("Play", "player", "against", "draws", "length", *columns)
+    columns = ("capped", "pile draws", "opened", "points each") if expeditions else ("draws",)
+    table = _table("Play", "player", "against", "length", *columns)
     if expeditions:
         table.caption = (
             "Capped: rounds that used up all draws from piles. Pile draws: the share of draws "
@@ -38,8 +47,10 @@ def play_table(reports: Sequence[MatchReport]) -> Table:
             "opened colour, the player's : the opponent's."
         )
     for report in reports:
-        row = [f"{report.draws:.1%}", f"{report.mean_length:.1f}"]
-        if expeditions:
+        row = [f"{report.mean_length:.1f}"]
+        if not expeditions:
+            row.append(f"{report.draws:.1%}")
+        else:
             row += [
                 f"{report.capped:.1%}",
                 f"{report.pile_draws_a:.0%} : {report.pile_draws_b:.0%}",
