@@ -234,11 +234,11 @@ async def verdict(make: Make, probe: Callable[[Make, AsyncExitStack], Awaitable[
 def main(quick: bool, json: Path | None) -> None:
     """Probe each installed batcher in situations that occur in production."""
     logging.disable()
-    versions = installed()
+    versions = installed((*PACKAGES, "ray"))
     libraries = {
         name: make
         for name, make in LIBRARIES.items()
-        if name not in PACKAGES or versions[name] is not None
+        if name not in versions or versions[name] is not None
     }
     features = {
         feature: {name: asyncio.run(verdict(make, probe)) for name, make in libraries.items()}

@@ -75,10 +75,10 @@ ARMS: dict[str, Arm] = {
     "async-batcher": async_batcher,
     "batched": batched,
 }
-PACKAGES = ("aiodataloader", "async-batcher", "batched", "ray", "uvloop")
+PACKAGES = ("aiodataloader", "async-batcher", "batched", "uvloop")
 
 
-def installed() -> dict[str, str | None]:
+def installed(packages: tuple[str, ...] = PACKAGES) -> dict[str, str | None]:
     """The version of each library; None where it is not installed."""
 
     def find(package: str) -> str | None:
@@ -87,4 +87,4 @@ def installed() -> dict[str, str | None]:
         except PackageNotFoundError:
             return None
 
-    return {package: find(package) for package in PACKAGES}
+    return {package: find(package) for package in packages}
