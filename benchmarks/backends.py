@@ -16,7 +16,6 @@ import pyximport
 import torch
 from msgspec import Struct
 
-from asynccfr.cfr.plan import TraversalPlan
 from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, ServerDriver, SyncDriver
 from asynccfr.event_loop import run
@@ -117,18 +116,11 @@ class Lockstep(Arm):
     """The vectorised ceiling: `concurrency` games advance together, then wait for the network."""
 
     def traverse(self, iteration: int) -> Traversals:
-        solver, config = self.solver, self.solver.config
+        solver = self.solver
         driver = solver.inference.driver
         assert isinstance(driver, AsyncDriver)
         evaluator = solver.make_evaluator()
-        plan = TraversalPlan(
-            seed=solver.seed,
-            iteration=iteration,
-            traverser=0,
-            traversals=config.traversals,
-            sampling=config.sampling,
-            all_negative=config.all_negative,
-        )
+        plan = solver.plan(iteration, 0)
         collector = solver.collector(iteration, 0, lambda *_: None)
         walks = plan.walks(solver.game, range(plan.traversals), collector.finished)
         started = time.perf_counter()
@@ -144,16 +136,7 @@ class Lockstep(Arm):
             active = [walk for lane in lanes for walk in lane]
             active += islice(walks, driver.concurrency - len(active))
         collector.flush()
-        return Traversals(
-            nodes=collector.nodes,
-            seconds=time.perf_counter() - started,
-            batch_sizes=evaluator.batch_sizes,
-            group_counts=evaluator.group_counts,
-            answered=evaluator.answered,
-            forward_seconds=evaluator.forward_seconds,
-            reservoir_seconds=collector.seconds,
-            digest=collector.digest,
-        )
+        return Traversals.made(collector, evaluator, time.perf_counter() - started)
 
 
 def compare(

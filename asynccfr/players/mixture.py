@@ -1,7 +1,5 @@
 """A mixture of networks as a player: one of them, drawn anew for every game, plays that game."""
 
-from types import TracebackType
-from typing import Self
 from weakref import WeakKeyDictionary
 
 import torch
@@ -12,7 +10,7 @@ from asynccfr.cfr.query import Query
 from asynccfr.games import State
 from asynccfr.inference.evaluator import Evaluator
 from asynccfr.networks import InferenceCopy
-from asynccfr.players.network import CPU, NetworkPlayer
+from asynccfr.players.network import CPU, BatchedPlayer, NetworkPlayer
 from asynccfr.seeding import Rng
 
 
@@ -22,7 +20,7 @@ class DrawnQuery(Query):
     iteration: int
 
 
-class MixturePlayer:
+class MixturePlayer(BatchedPlayer[DrawnQuery]):
     """Plays a mixture; use it as an async context manager.
 
     A game is known by its random generator, of which every game and seat has its own. Decisions of
@@ -48,21 +46,7 @@ class MixturePlayer:
         self.name = name
         self.max_batch = max_batch
         self.drawn: WeakKeyDictionary[Rng, int] = WeakKeyDictionary()
-        self.batcher: Batcher[DrawnQuery, DrawnQuery] = Batcher(
-            self.evaluate, max_batch=max_batch, inline=True
-        )
-
-    async def __aenter__(self) -> Self:
-        await self.batcher.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.batcher.__aexit__(kind, error, traceback)
+        self.batcher = Batcher(self.evaluate, max_batch=max_batch, inline=True)
 
     async def act(self, state: State, rng: Rng) -> int:
         if rng not in self.drawn:

@@ -1,7 +1,7 @@
 """A trained agent as a player: its decisions, of all games at once, share batches."""
 
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 import torch
 
@@ -15,8 +15,29 @@ from asynccfr.seeding import Rng
 
 CPU = torch.device("cpu")
 
+Asked = TypeVar("Asked", bound=Query)
 
-class NetworkPlayer:
+
+class BatchedPlayer(Generic[Asked]):
+    """A player with a batcher of its own, which is open inside `async with`."""
+
+    name: str
+    batcher: Batcher[Asked, Asked]
+
+    async def __aenter__(self) -> Self:
+        await self.batcher.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.batcher.__aexit__(kind, error, traceback)
+
+
+class NetworkPlayer(BatchedPlayer[Query]):
     """Plays an agent's policy; use it as an async context manager.
 
     Args:
@@ -35,21 +56,7 @@ class NetworkPlayer:
         self.evaluator = Evaluator(
             [forward] * agent.game.num_players, agent.game, device=device, max_batch=max_batch
         )
-        self.batcher: Batcher[Query, Query] = Batcher(
-            self.evaluator, max_batch=max_batch, inline=device.type == "cpu"
-        )
-
-    async def __aenter__(self) -> Self:
-        await self.batcher.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.batcher.__aexit__(kind, error, traceback)
+        self.batcher = Batcher(self.evaluator, max_batch=max_batch, inline=device.type == "cpu")
 
     async def act(self, state: State, rng: Rng) -> int:
         query = Query(state)

@@ -9,8 +9,6 @@ differences leave no doubt. All rollouts, of all games at once, share the agent'
 
 import asyncio
 import time
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +51,7 @@ class SearchPlan(Struct, frozen=True, kw_only=True):
                 raise ConfigError(f"search: {name}={getattr(self, name)}: expected {expected}")
 
 
-class SearchPlayer:
+class SearchPlayer(NetworkPlayer):
     """Plays an agent's policy, but for better actions that rollouts find; an async context manager.
 
     Attributes:
@@ -61,27 +59,13 @@ class SearchPlayer:
     """
 
     def __init__(self, agent: Agent, name: str, plan: SearchPlan = SearchPlan()) -> None:  # noqa: B008
-        self.name = name
+        super().__init__(agent, name)
         self.plan = plan
-        self.rule = agent.rule
-        self.network = NetworkPlayer(agent, name)
         self.moves = self.changed = 0
-
-    async def __aenter__(self) -> Self:
-        await self.network.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.network.__aexit__(kind, error, traceback)
 
     async def act(self, state: State, rng: Rng) -> int:
         query = Query(state)
-        await self.network.batcher(query)
+        await self.batcher(query)
         proposed = query.sample(self.rule, rng)
         others = self.others(query, proposed)
         if not others:
@@ -128,7 +112,7 @@ class SearchPlayer:
             legal = state.legal_actions()
             if len(legal) > 1:
                 query = Query(state)
-                await self.network.batcher(query)
+                await self.batcher(query)
                 action = query.sample(self.rule, rng)
             else:
                 (action,) = legal

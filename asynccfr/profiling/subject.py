@@ -116,15 +116,7 @@ class Subject:
         )
 
     def plan(self, traversals: int, iteration: int = 1) -> TraversalPlan:
-        config = self.solver().config
-        return TraversalPlan(
-            seed=0,
-            iteration=iteration,
-            traverser=0,
-            traversals=traversals,
-            sampling=config.sampling,
-            all_negative=config.all_negative,
-        )
+        return self.solver(traversals=traversals).plan(iteration, 0)
 
     def collector(self, solver: DeepCFRSolver, iteration: int = 1) -> Collector:
         return solver.collector(iteration, 0, lambda *_: None)

@@ -9,7 +9,7 @@ holds. The networks regret-match the current profile; the agent is the average-s
 import copy
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import torch
 from msgspec.structs import replace
@@ -57,6 +57,20 @@ class Traversals(NamedTuple):
     forward_seconds: float
     reservoir_seconds: float
     digest: int
+
+    @classmethod
+    def made(cls, collector: Collector, evaluator: Evaluator, seconds: float) -> Self:
+        """What went through the collector, answered by the evaluator, in so much time."""
+        return cls(
+            nodes=collector.nodes,
+            seconds=seconds,
+            batch_sizes=evaluator.batch_sizes,
+            group_counts=evaluator.group_counts,
+            answered=evaluator.answered,
+            forward_seconds=evaluator.forward_seconds,
+            reservoir_seconds=collector.seconds,
+            digest=collector.digest,
+        )
 
 
 class DeepCFRSolver:
@@ -162,14 +176,7 @@ class DeepCFRSolver:
         driver = self.inference.driver
         if isinstance(driver, AsyncDriver) and driver.concurrency > self.config.traversals:
             driver = replace(driver, concurrency=self.config.traversals)
-        plan = TraversalPlan(
-            seed=self.seed,
-            iteration=iteration,
-            traverser=traverser,
-            traversals=self.config.traversals,
-            sampling=self.config.sampling,
-            all_negative=self.config.all_negative,
-        )
+        plan = self.plan(iteration, traverser)
         started = time.perf_counter()
         if isinstance(driver, ServerDriver):
             assert self.processes is not None
@@ -178,15 +185,17 @@ class DeepCFRSolver:
             walks = plan.walks(self.game, range(plan.traversals), collector.finished)
             await traverse(driver, plan.scheme, walks, evaluator, collector.add)
         collector.flush()
-        return Traversals(
-            nodes=collector.nodes,
-            seconds=time.perf_counter() - started,
-            batch_sizes=evaluator.batch_sizes,
-            group_counts=evaluator.group_counts,
-            answered=evaluator.answered,
-            forward_seconds=evaluator.forward_seconds,
-            reservoir_seconds=collector.seconds,
-            digest=collector.digest,
+        return Traversals.made(collector, evaluator, time.perf_counter() - started)
+
+    def plan(self, iteration: int, traverser: int) -> TraversalPlan:
+        """Which traversals of one player an iteration makes."""
+        return TraversalPlan(
+            seed=self.seed,
+            iteration=iteration,
+            traverser=traverser,
+            traversals=self.config.traversals,
+            sampling=self.config.sampling,
+            all_negative=self.config.all_negative,
         )
 
     def collector(self, iteration: int, traverser: int, progress: Progress) -> Collector:

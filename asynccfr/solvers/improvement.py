@@ -217,11 +217,9 @@ class AllActionsGradient(AllActions):
             outputs = experience.outputs(network, experience.seen(rows), rows)
             legal = experience.legal[rows]
             logarithms = masked_log_softmax(outputs, legal)
-            entropy = -(logarithms.exp() * logarithms * legal).sum(dim=1).mean()
             ratios = ((logarithms - before[rows]) * legal).exp()
-            clipped = ratios.clamp(1 - clip, 1 + clip)
-            gain = torch.minimum(ratios * gains[rows], clipped * gains[rows]).sum(dim=1).mean()
-            return -gain - bonus * entropy
+            gain = clipped_gains(ratios, gains[rows], clip).sum(dim=1).mean()
+            return -gain - bonus * mean_entropy(logarithms, legal)
 
         return loss
 
@@ -260,11 +258,9 @@ class PolicyGradient:
             outputs = experience.outputs(network, experience.seen(rows), rows)
             legal = experience.legal[rows]
             logarithms = masked_log_softmax(outputs, legal)
-            entropy = -(logarithms.exp() * logarithms * legal).sum(dim=1).mean()
             chosen = logarithms.gather(1, experience.chosen[rows, None])[:, 0]
-            ratios, gains = (chosen - before[rows]).exp(), advantages[rows]
-            clipped = ratios.clamp(1 - clip, 1 + clip)
-            return -torch.minimum(ratios * gains, clipped * gains).mean() - bonus * entropy
+            gain = clipped_gains((chosen - before[rows]).exp(), advantages[rows], clip).mean()
+            return -gain - bonus * mean_entropy(logarithms, legal)
 
         return loss
 
@@ -273,6 +269,16 @@ def state_values(policy: Array, values: Array) -> Array:
     """The mean of the action values [N, K] under the policy: [N]."""
     means: Array = np.einsum("nk,nk->n", policy, values)
     return means
+
+
+def clipped_gains(ratios: Tensor, gains: Tensor, clip: float) -> Tensor:
+    """PPO's surrogate: what a change of probabilities gains, as far as it may be trusted."""
+    return torch.minimum(ratios * gains, ratios.clamp(1 - clip, 1 + clip) * gains)
+
+
+def mean_entropy(logarithms: Tensor, legal: Tensor) -> Tensor:
+    """The mean entropy (nats) of policies given by their logarithms [n, K]."""
+    return -(logarithms.exp() * logarithms * legal).sum(dim=1).mean()
 
 
 def annealed(first: float, last: float, done: float) -> float:
