@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 
 from asynccfr.cfr.merge import merge
-from asynccfr.reservoir import Batch, Reservoir
+from asynccfr.reservoir import Batch, Reservoir, training_batch
 
 PROBE = 8192  # samples looked at before all are merged
 MOST_KINDS = 0.9  # of the probe's samples, for the rest to be worth a look
@@ -78,14 +78,12 @@ class MergedSamples:
         features, actions, values = (
             self.columns[name][rows] for name in ("features", "actions", "values")
         )
-        if self._quantum:
-            features = np.multiply(features, np.float32(self._quantum), dtype=np.float32)
-        fields = (
+        return training_batch(
             features,
-            actions.clip(min=0).astype(np.int64),
-            actions >= 0,
+            actions,
             values,
             weights.astype(np.float32),
             np.ones(len(weights), np.float32),
+            quantum=self._quantum,
+            device=device,
         )
-        return Batch(*(torch.from_numpy(field).to(device) for field in fields))

@@ -51,6 +51,41 @@ class Batch(NamedTuple):
     iterations: torch.Tensor
 
 
+def training_batch(
+    features: npt.NDArray[Any],
+    actions: npt.NDArray[np.int16],
+    values: npt.NDArray[np.float32],
+    weights: npt.NDArray[np.float32],
+    iterations: npt.NDArray[Any],
+    *,
+    quantum: float,
+    device: torch.device | str,
+) -> Batch:
+    """Stored columns widened to a batch: on a GPU after the copy, which takes as long as its bytes.
+
+    `quantum` is what one unit of the features is worth, 0 where they are stored as they are.
+    """
+    device = torch.device(device)
+    on_gpu = device.type == "cuda"
+
+    def moved(column: npt.NDArray[Any]) -> torch.Tensor:
+        tensor = torch.from_numpy(column)
+        return tensor.pin_memory().to(device, non_blocking=True) if on_gpu else tensor.to(device)
+
+    # On a CPU by numpy: so small a task would only wait for torch's other threads.
+    if quantum and not on_gpu:
+        features = np.multiply(features, np.float32(quantum), dtype=np.float32)
+    rows = moved(features)
+    return Batch(
+        features=rows.float().mul_(quantum) if quantum and on_gpu else rows,
+        actions=moved(actions.clip(min=0).astype(np.int64)),
+        legal=moved(actions >= 0),
+        values=moved(values),
+        weights=moved(weights),
+        iterations=moved(iterations.astype(np.float32)),
+    )
+
+
 class Reservoir:
     """A uniform random subset of at most `capacity` of the samples ever added.
 
@@ -152,21 +187,11 @@ class Reservoir:
         if not self.seen:
             raise ValueError("the reservoir is empty: add samples before training on them")
         rows = rng.integers(len(self), size=size)
-        # Widened by numpy: so small a task would only wait for torch's other threads.
-        features, actions, values, weights, iterations = (
-            column.take(rows, axis=0) for column in self._columns.values()
+        return training_batch(
+            *(column.take(rows, axis=0) for column in self._columns.values()),
+            quantum=self.quantum,
+            device=device,
         )
-        if self.quantum:
-            features = np.multiply(features, np.float32(self.quantum), dtype=np.float32)
-        fields = (
-            features,
-            actions.clip(min=0).astype(np.int64),
-            actions >= 0,
-            values,
-            weights,
-            iterations.astype(np.float32),
-        )
-        return Batch(*(torch.from_numpy(field).to(device) for field in fields))
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """What `restore` needs: views of the columns, not copies, and the count of samples seen."""
