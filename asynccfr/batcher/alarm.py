@@ -21,6 +21,8 @@ FAR_AWAY = 9e9  # seconds; in nanoseconds, about what 63 bits can hold
 
 
 class Alarm(Protocol):
+    held: object  # kept alive by the event loop, as what waits for `loop.call_later` would be
+
     def set(self, when: float) -> None:
         """Ring at `when`, seconds of time.monotonic; replaces any earlier request."""
 
@@ -35,7 +37,7 @@ class Rings(Protocol):
 def alarm(loop: asyncio.AbstractEventLoop, owner: Rings) -> Alarm:
     """The best alarm for this platform and loop; `owner._ring` is called back in the loop.
 
-    The owner is not kept alive, and the alarm closes when it dies.
+    The owner is not kept alive unless it is `held`, and the alarm closes when it dies.
     """
     reference = weakref.ref(owner)
 
@@ -63,6 +65,7 @@ def close_in_loop(loop: asyncio.AbstractEventLoop, alarm: Alarm, process_id: int
 
 
 class TimerfdAlarm:
+    held: object = None
     _fd = -1
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], object]) -> None:
@@ -97,6 +100,8 @@ class TimerfdAlarm:
 
 
 class ThreadAlarm:
+    held: object = None
+
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], object]) -> None:
         self._loop = loop
         self._ring = ring

@@ -6,13 +6,14 @@ what a caller awaits. `Batcher` ties them to an event loop: gives turns, keeps t
 
 import asyncio
 import concurrent.futures
+import inspect
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable
 from contextvars import copy_context
 from functools import partial
-from inspect import iscoroutinefunction
 from numbers import Real
 from operator import index
 from types import TracebackType
@@ -108,7 +109,12 @@ class Batcher(Core[Item, Result]):
         name: str | None = None,
     ) -> None:
         self._is_async = is_async(function)
-        require(callable(function), function=function, expected="a function of a list of items")
+        require(
+            callable(function)
+            and not is_kind(function, inspect.isgeneratorfunction, inspect.isasyncgenfunction),
+            function=function,
+            expected="a function that takes a list of items and returns, not yields, the results",
+        )
         max_batch = count(max_batch=max_batch, expected="an integer of at least 1")
         max_concurrent_batches = count(
             max_concurrent_batches=max_concurrent_batches, expected="an integer of at least 1"
@@ -137,6 +143,18 @@ class Batcher(Core[Item, Result]):
             inline=inline,
             expected="a plain function, no executor, and one batch at a time",
         )
+        require(
+            executor is None or (hasattr(executor, "submit") and not self._is_async),
+            executor=executor,
+            expected="None or a concurrent.futures.Executor, and a plain function for it",
+        )
+        for name_of_hook, hook in (("key", key), ("size_of", size_of), ("on_batch", on_batch)):
+            require(
+                hook is None or (callable(hook) and not is_async(hook)),
+                expected="None or a plain function",
+                **{name_of_hook: hook},
+            )
+        require(rows is None or isinstance(rows, Rows), rows=rows, expected="None or Rows(shape)")
         require(rows is None or size_of is None, rows=rows, expected="no size_of: an item is a row")
         super().__init__(
             max_batch=max_batch,
@@ -164,6 +182,7 @@ class Batcher(Core[Item, Result]):
         self._execution: Execution
         self._drained: asyncio.Event
         self._process_id = 0
+        declare_coroutine_function(self)
 
     async def __aenter__(self) -> Self:
         if not self.is_open:
@@ -260,8 +279,8 @@ class Batcher(Core[Item, Result]):
         loop = asyncio._get_running_loop()
         if loop is None:
             raise BatcherError(
-                f"{self.name}: called outside its event loop; from another thread use "
-                "call_from_thread"
+                f"{self.name}: called outside its event loop; call it in a coroutine, or from "
+                "another thread with call_from_thread"
             )
         if loop is self.loop:  # which has moved to another thread
             self._settle(loop)
@@ -296,6 +315,7 @@ class Batcher(Core[Item, Result]):
             # In the batcher's own context: a loop's reader would keep the first caller's for ever.
             assert self.context is not None
             self._alarm = self.context.copy().run(alarm, self.loop, self)
+        self._alarm.held = self
         self._alarm.set(when)
 
     def _turn(self) -> None:
@@ -309,6 +329,8 @@ class Batcher(Core[Item, Result]):
                 self._execution.start(batch, batch.items, done)
             # With a function in the loop, let its callers and the loop have a turn between batches.
             batch = None if self._inline else self._take()
+        if self._alarm is not None and not self.queued:
+            self._alarm.held = None
 
     def _done(self, batch: Batch[Item, Result], result: Outcomes) -> None:
         outcomes = one_each(result, len(batch.calls))
@@ -383,9 +405,32 @@ class Batcher(Core[Item, Result]):
             self._report("the on_batch hook failed", error)
 
 
-def is_async(function: object) -> bool:
+def is_kind(function: object, *kinds: Callable[[object], bool]) -> bool:
+    """Whether one of these tests of `inspect` holds for a function, or an object that is called."""
+    while isinstance(function, partial):
+        function = function.func
     call_method = getattr(type(function), "__call__", None)  # noqa: B004
-    return iscoroutinefunction(function) or iscoroutinefunction(call_method)
+    return any(kind(function) or kind(call_method) for kind in kinds)
+
+
+def is_async(function: object) -> bool:
+    return is_kind(function, inspect.iscoroutinefunction, has_coroutine_mark)
+
+
+# That of functions compiled by Cython, and before Python 3.12 the only one.
+COROUTINE_MARK = getattr(asyncio.coroutines, "_is_coroutine", object())
+
+
+def has_coroutine_mark(function: object) -> bool:
+    return getattr(function, "_is_coroutine", None) is COROUTINE_MARK
+
+
+def declare_coroutine_function(function: Any) -> None:
+    """Have decorators that take coroutine functions, for retries or caches, await its calls."""
+    if sys.version_info >= (3, 12):
+        inspect.markcoroutinefunction(function)
+    else:
+        function._is_coroutine = COROUTINE_MARK
 
 
 def is_number(value: object) -> bool:

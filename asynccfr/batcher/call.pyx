@@ -1,3 +1,4 @@
+# cython: auto_pickle=False
 """The future that a caller awaits: one item on its way through the batcher.
 
 A `Call` keeps asyncio's protocol for foreign futures (`_asyncio_future_blocking`), so that `await`,

@@ -1,3 +1,4 @@
+# cython: auto_pickle=False
 """What waits, what may start, and why: the batcher as a state machine.
 
 `Core` neither runs the function nor owns a timer. It is told what happens (`submit`, `_withdraw`,
@@ -12,8 +13,10 @@ that no longer apply are recognised when they come up, and swept out before they
 
 import os
 
+from contextlib import suppress
 from contextvars import ContextVar
 from heapq import heapify, heappop, heappush
+from operator import index
 from types import GenericAlias
 
 from cpython.contextvars cimport get_value
@@ -29,6 +32,7 @@ cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
 
 cdef double NEVER = float("inf")
+cdef double NOT_A_NUMBER = float("nan")
 cdef object UNSET = object()
 cdef object participation = ContextVar("asynccfr.batcher.participation", default=None)
 cdef object executing_here = ContextVar("asynccfr.batcher.executing", default=None)
@@ -244,9 +248,11 @@ if hasattr(os, "register_at_fork"):
 
 
 cdef double check_timeout(timeout) except? -1:
-    cdef double seconds = timeout
+    cdef double seconds = NOT_A_NUMBER
+    with suppress(TypeError):
+        seconds = timeout
     if seconds != seconds:
-        raise BatcherError(f"timeout={timeout}: expected a number of seconds or None")
+        raise BatcherError(f"timeout={timeout!r}: expected a number of seconds or None")
     return seconds
 
 
@@ -541,11 +547,12 @@ cdef class Core:
         return monotonic() if self.clock is None else self.clock()
 
     cdef Py_ssize_t measure(self, item) except -1:
-        size = self.size_of(item)
+        measured = self.size_of(item)
+        cdef object size = index(measured) if hasattr(measured, "__index__") else 0
         if not 1 <= size <= self.max_batch:
             raise BatcherError(
-                f"size_of: an item of size {size}, expected 1 to max_batch={self.max_batch}; "
-                "split the item or raise max_batch"
+                f"size_of: an item of size {measured!r}, expected an integer from 1 to "
+                f"max_batch={self.max_batch}; split the item or raise max_batch"
             )
         return size
 

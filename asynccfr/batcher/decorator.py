@@ -1,71 +1,74 @@
 """`@batched`: a function or method that takes a batch, awaited with single items."""
 
-from collections.abc import Awaitable, Callable
-from functools import update_wrapper
+from collections.abc import Callable
+from functools import partial, update_wrapper
+from inspect import signature
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar, overload
 
-from asynccfr.batcher.batcher import Batcher
+from asynccfr.batcher.batcher import Batcher, declare_coroutine_function
 from asynccfr.batcher.call import Call
-from asynccfr.batcher.execution import BatchFunction, Results
+from asynccfr.batcher.execution import AnyResults, BatchFunction
 from asynccfr.errors import BatcherError
 
 Owner = TypeVar("Owner", contravariant=True)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+METHODS = "<batched methods>"  # no name that a class could give to something else
+
 
 class BatchedFunction(Generic[Item, Result]):
     """A function of a batch that is called with one item: `await function(item)`.
 
-    It makes its batcher on first use, and a new one in a forked process or where the event loop of
-    the last is closed. As a method it gives every instance a batcher of its own, which lives and
-    dies with the instance.
+    It makes a new batcher in a forked process, and where the event loop of the last is closed. As a
+    method it gives every instance a batcher of its own, which lives and dies with the instance; as
+    a class method every class.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self._binding: type[Any] = type(function)
+        if isinstance(function, staticmethod | classmethod):
+            function = function.__func__
         self._function = function
         self._options = options
-        self._batcher: Batcher[Item, Result] | None = None
-        # Where an instance keeps its own; no name that a subclass could override or mangle.
-        self._slot = f"<batched {function.__module__}.{function.__qualname__}>"
         update_wrapper(self, function)
+        self.__signature__ = signature(self.__call__)  # not that of the batch function
+        declare_coroutine_function(self)
+        self._batcher: Batcher[Item, Result] = self._make_batcher()
+
+    def _make_batcher(self) -> Batcher[Item, Result]:
+        function = self._function
+        if self._options.get("executor") is not None:
+            # Other processes find a function by its name, which is that of this object now.
+            function = partial(undecorated, self)
+        return Batcher(function, **{"name": getattr(self, "__qualname__", None), **self._options})
 
     @property
     def batcher(self) -> Batcher[Item, Result]:
         """The batcher behind it."""
-        batcher = self._batcher
-        if batcher is None or batcher.has_lost_its_loop() or batcher.was_forked():
-            batcher = self._batcher = Batcher(self._function, **self._options)
-        return batcher
+        if self._batcher.has_lost_its_loop() or self._batcher.was_forked():
+            self._batcher = self._make_batcher()
+        return self._batcher
 
     def __call__(self, item: Item, **options: Any) -> Call[Result]:
         return self.batcher.submit(item, **options)
 
     def __get__(self, instance: Any, owner: type) -> "BatchedFunction[Item, Result]":
-        if instance is None:
+        subject = owner if self._binding is classmethod else instance
+        if subject is None or self._binding is staticmethod:
             return self
-        attributes = getattr(instance, "__dict__", None)
-        if not isinstance(attributes, dict):
-            raise BatcherError(
-                f"{self._slot}: a batched method keeps its batcher in the instance's __dict__, "
-                f"which {instance!r} lacks; use no __slots__ or classmethod, or make a Batcher"
-            )
-        bound = attributes.get(self._slot)
-        # A copied instance starts with the batcher of the one that it was copied from.
-        if not isinstance(bound, BatchedFunction) or bound._owner() is not instance:
-            bound = BatchedFunction[Item, Result](self._function.__get__(instance), self._options)
-            attributes[self._slot] = bound
+        methods = methods_of(subject)
+        bound = methods.get(self)
+        if bound is None:
+            bound = BatchedFunction(self._function.__get__(subject), self._options)
+            methods[self] = bound
         return bound
 
-    def _owner(self) -> object:
-        """The instance whose method this is; None for a function."""
-        return getattr(self._function, "__self__", None)
-
     def __reduce__(self) -> str | tuple[Any, ...]:
-        # A method's batcher is not copied or pickled with its instance, which makes a new one.
-        if self._owner() is not None:
-            return type(None), ()
+        subject = getattr(self._function, "__self__", None)
+        if subject is not None:
+            return getattr, (subject, self._function.__name__)
         return self._function.__qualname__
 
     async def aclose(self, *, cancel: bool = False) -> None:
@@ -85,10 +88,46 @@ class BatchedFunction(Generic[Item, Result]):
         await self.batcher.__aexit__(kind, error, traceback)
 
 
+class Methods(dict[BatchedFunction[Any, Any], BatchedFunction[Any, Any]]):
+    """The batched methods of one object; copied or pickled, the object starts without."""
+
+    def __init__(self, subject: object) -> None:
+        super().__init__()
+        self.subject = subject
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
+
+
+def methods_of(subject: object) -> Methods:
+    attributes = getattr(subject, "__dict__", None)
+    if attributes is None:
+        raise BatcherError(
+            f"{type(subject).__qualname__}: a batched method keeps its batcher in the instance's "
+            "__dict__; use no __slots__, or make a Batcher"
+        )
+    methods = attributes.get(METHODS)
+    # A shallow copy of an object starts with the methods of the one it was copied from.
+    if not isinstance(methods, Methods) or methods.subject is not subject:
+        methods = Methods(subject)
+        if isinstance(subject, type):
+            setattr(subject, METHODS, methods)
+        else:
+            attributes[METHODS] = methods
+    return methods
+
+
+def undecorated(decorated: BatchedFunction[Any, Any], items: Any) -> Any:
+    return decorated._function(items)
+
+
 class BatchedMethod(Protocol[Owner, Item, Result]):
     """What `batched` makes of a method, for type checkers."""
 
+    @overload
     def __get__(self, instance: Owner, owner: type) -> BatchedFunction[Item, Result]: ...
+    @overload  # of a class method
+    def __get__(self, instance: object, owner: Owner) -> BatchedFunction[Item, Result]: ...
 
 
 class Decorator(Protocol):
@@ -98,20 +137,22 @@ class Decorator(Protocol):
     def __call__(self, function: BatchFunction[Item, Result]) -> BatchedFunction[Item, Result]: ...
     @overload
     def __call__(
-        self, function: Callable[[Owner, list[Item]], Awaitable[Results[Result]] | Results[Result]]
+        self, function: Callable[[Owner, list[Item]], AnyResults[Result]]
     ) -> BatchedMethod[Owner, Item, Result]: ...
 
 
-def batched(**options: Any) -> Decorator:
+def batched(*, max_batch: int, **options: Any) -> Decorator:
     """Decorate a function, or a method, that takes a list of items; the options are `Batcher`'s.
 
     @batched(max_batch=64, batch_window_us=200)
     async def embed(texts: list[str]) -> list[Vector]: ...
 
     vector = await embed("some text")
+
+    Goes above `@staticmethod` and `@classmethod`.
     """
 
-    def decorate(function: Callable[..., Any]) -> Any:
-        return BatchedFunction[Any, Any](function, options)
+    def decorate(function: Any) -> Any:
+        return BatchedFunction[Any, Any](function, {"max_batch": max_batch, **options})
 
     return decorate

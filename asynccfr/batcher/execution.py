@@ -1,7 +1,7 @@
 """How a batch is computed: in the event loop, in a thread, or by a coroutine."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -36,32 +36,29 @@ Done = Callable[[Outcomes], None]
 
 
 async def evaluate(function: AnyFunction, items: Sequence[Any]) -> Outcomes:
-    """A list of what the function returned, one for each item, or what it raised; never raises.
-
-    With a plain `function` the coroutine never suspends.
-    """
+    """A list of what a coroutine function returned, one for each item, or what it raised."""
+    count = len(items)  # the function may change its list
     try:
-        results = function(items)
-        if isawaitable(results):
-            results = await results
-        return outcomes_of(results, len(items))
+        return outcomes_of(await function(items), count)
     except BaseException as error:
         return error
 
 
 def evaluate_now(function: AnyFunction, items: Sequence[Any]) -> Outcomes:
     """`evaluate` for a plain function."""
-    coroutine = evaluate(function, items)
+    count = len(items)
     try:
-        coroutine.send(None)
-    except StopIteration as finished:
-        outcomes: Outcomes = finished.value
-        return outcomes
-    coroutine.close()
-    return BatcherError(
-        "the batch function returned an awaitable but is not an `async def`; "
-        "wrap it in one, or pass the coroutine function itself"
-    )
+        results = function(items)
+        if isawaitable(results):
+            if isinstance(results, Coroutine):
+                results.close()
+            raise BatcherError(
+                "the batch function returned an awaitable but is not an `async def`; "
+                "wrap it in one, or pass the coroutine function itself"
+            )
+        return outcomes_of(results, count)
+    except BaseException as error:
+        return error
 
 
 class Execution(Protocol):

@@ -72,11 +72,12 @@ def outcomes_of(results: Any, count: int) -> list[Any]:
         )
     else:
         try:
-            outcomes = [results[i] for i in range(len(results))]
-        except TypeError as error:  # such as an array of no dimensions
+            by_position = getattr(results, "iloc", results)  # pandas: [i] would be the label i
+            outcomes = [by_position[i] for i in range(len(results))]
+        except Exception as error:  # such as an array of no dimensions
             raise BatcherError(
                 f"the batch function returned {type(results).__name__} that cannot be indexed by "
-                f"item ({error}), expected a sequence of {count} results"
+                f"item ({error!r}), expected a sequence of {count} results"
             ) from error
     if len(outcomes) != count:
         raise BatcherError(

@@ -97,6 +97,21 @@ async def test_an_alarm_ends_with_its_batcher(kind, threads):
     await until(lambda: not threads())
 
 
+async def test_whoever_waits_keeps_the_batcher_alive(kind, threads):
+    answers = []
+
+    async def caller():
+        batcher = Batcher(Recorder(), max_batch=10, batch_window_us=20_000, inline=True)
+        answers.append(await batcher(1))
+
+    asyncio.get_running_loop().call_soon(asyncio.create_task, caller())
+    await turns()
+    gc.collect()
+    await until(lambda: answers == [2])
+    gc.collect()
+    await until(lambda: not threads())
+
+
 def test_an_alarm_ends_with_its_loop(kind, threads):
     loop = asyncio.new_event_loop()
     made = kind(loop, lambda: None)

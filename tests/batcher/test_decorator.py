@@ -3,8 +3,13 @@
 import asyncio
 import copy
 import gc
+import inspect
 import pickle
 import weakref
+from abc import abstractmethod
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import ClassVar
 
 import pytest
 
@@ -132,6 +137,131 @@ async def test_a_copied_instance_has_a_batcher_of_its_own(copied):
     assert (await first.embed(1), await second.embed(1)) == (2, 5)
 
 
+class Catalogue:
+    sizes: ClassVar[list[int]] = []
+
+    @batched(max_batch=8, inline=True)
+    @staticmethod
+    def static(items):
+        Catalogue.sizes.append(len(items))
+        return items
+
+    @staticmethod
+    @batched(max_batch=8, inline=True)
+    def outer_static(items):
+        Catalogue.sizes.append(len(items))
+        return items
+
+    @batched(max_batch=8, inline=True)
+    @classmethod
+    def of_class(cls, items):
+        cls.sizes.append(len(items))
+        return [cls.__name__] * len(items)
+
+    @batched(max_batch=8, inline=True)
+    @abstractmethod
+    def to_override(self, items): ...
+
+
+class Special(Catalogue): ...
+
+
+@pytest.mark.parametrize("name", ["static", "outer_static", "of_class"])
+async def test_static_and_class_methods_share_batches(name):
+    Catalogue.sizes.clear()
+    callers = [getattr(it, name) for it in (Catalogue, Catalogue(), Catalogue())]
+    await asyncio.gather(*(caller(1) for caller in callers))
+    assert Catalogue.sizes == [3]
+
+
+async def test_a_class_method_knows_its_class():
+    calls = [kind.of_class(1) for kind in (Catalogue, Special, Catalogue, Special)]
+    assert await asyncio.gather(*calls) == ["Catalogue", "Special"] * 2
+    assert Special.of_class is Special().of_class
+    assert Special.to_override.__isabstractmethod__
+
+
+async def test_methods_of_one_name_are_told_apart():
+    class Twice:
+        one, two = (
+            batched(max_batch=8, inline=True)(lambda self, items, n=n: [n for _ in items])
+            for n in (1, 2)
+        )
+
+    Base = Twice
+
+    class Twice(Base):
+        @batched(max_batch=8, inline=True)
+        def one(self, items):
+            return [3 for _ in items]
+
+        async def both(self):
+            return [await super().one(0), await self.one(0)]
+
+    it = Twice()
+    assert [await it.one(0), await it.two(0), await it.one(0)] == [3, 2, 3]
+    assert await it.both() == [1, 3]
+
+
+async def test_a_decorated_function_looks_like_what_it_is():
+    @batched(max_batch=8)
+    async def double(items: list[int]) -> list[int]:
+        return [2 * item for item in items]
+
+    assert list(inspect.signature(double).parameters) == ["item", "options"]
+    assert await double.__wrapped__([1]) == [2]
+    for function in (double, Batcher(double.__wrapped__, max_batch=2)):
+        assert asyncio.iscoroutinefunction(function)
+        assert await partial(function, timeout=9)(4) == 8
+
+
+def test_mistakes_are_told_where_the_function_is_decorated():
+    with pytest.raises(ValueError, match="max_batch=0"):
+
+        @batched(max_batch=0)
+        def one(items): ...
+
+    with pytest.raises(TypeError, match="max_bach"):
+
+        @batched(max_batch=1, max_bach=3)
+        def two(items): ...
+
+    with pytest.raises(TypeError):
+
+        @batched
+        def three(items): ...
+
+
+class ByPickle(Executor):
+    """Runs at once what survives being pickled, as on its way to another process."""
+
+    def submit(self, function, *arguments):
+        function, arguments = pickle.loads(pickle.dumps((function, arguments)))
+        future = Future()
+        future.set_result(function(*arguments))
+        return future
+
+
+@batched(max_batch=8, executor=ByPickle())
+def doubled(items):
+    return [2 * item for item in items]
+
+
+class Scale:
+    def __init__(self, scale):
+        self.scale = scale
+
+    @batched(max_batch=8, executor=ByPickle())
+    def apply(self, items):
+        return [self.scale * item for item in items]
+
+
+async def test_decorated_functions_run_in_processes():
+    assert await doubled(4) == 8
+    assert await Scale(3).apply(4) == 12
+    assert doubled.batcher.name == "doubled"
+
+
 async def test_classes_without_a_dictionary_are_told():
     class Slotted:
         __slots__ = ()
@@ -150,3 +280,13 @@ async def test_entering_a_closed_batcher_says_so():
     with pytest.raises(BatcherClosed, match="closed"):
         async with batcher:
             pass
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+async def test_batchers_and_calls_are_not_copied(copied):
+    async with Batcher(list, max_batch=2, inline=True) as batcher:
+        call = batcher(1)
+        for original in (batcher, call):
+            with pytest.raises(TypeError, match="cannot pickle"):
+                copied(original)
+        assert await call == 1

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -37,6 +38,28 @@ def raising(error):
         raise error
 
     return fail
+
+
+class Table:
+    """Like those of pandas: `table[i]` is what has the label i, `table.iloc[i]` the i-th."""
+
+    def __init__(self, values, labels):
+        self.iloc = values
+        self.labels = labels
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __getitem__(self, label):
+        return self.iloc[self.labels.index(label)]
+
+
+class BrokenTable:
+    def __len__(self):
+        return 5
+
+    def __getitem__(self, index):
+        raise KeyError(index)
 
 
 async def test_an_exception_reaches_every_caller_as_its_own_object(build):
@@ -127,15 +150,36 @@ async def test_whatever_is_raised_callers_get_an_error_and_the_batcher_goes_on(
         (lambda items: map(str, items), "returned map"),
         (lambda items: np.float64(1), "returned float64"),
         (lambda items: np.array(1), "array"),
+        (lambda items: BrokenTable(), "BrokenTable that cannot be indexed by item"),
     ],
 )
 async def test_a_result_that_is_not_one_for_each_item(build, results, message):
     async with build(Faulty(results), max_batch=5) as batcher:
         errors = await outcomes(batcher)
-        assert all(isinstance(error, BatcherError | TypeError) for error in errors)
-        assert all(message in str(error) or "unsized" in str(error) for error in errors)
+        assert all(isinstance(error, BatcherError) for error in errors)
+        assert all(message in str(error) for error in errors)
         assert len({id(error) for error in errors}) == 5
         assert await outcomes(batcher) == ITEMS
+
+
+async def test_labels_of_a_table_do_not_mix_results_up(build):
+    async with build(lambda items: Table(items, list(reversed(ITEMS))), max_batch=5) as batcher:
+        assert await outcomes(batcher) == ITEMS
+
+
+@pytest.mark.parametrize("pad", [True, False])
+async def test_the_function_may_change_its_list(build, pad):
+    def double(items):
+        doubled = [2 * item for item in items]
+        if pad:
+            items += [0] * (64 - len(items))
+        else:
+            items.clear()
+        return doubled
+
+    for isolate in (False, True):
+        async with build(double, max_batch=5, isolate_errors=isolate) as batcher:
+            assert await outcomes(batcher) == [0, 2, 4, 6, 8]
 
 
 async def test_results_may_be_any_array_indexed_by_its_first_axis(build):
@@ -225,7 +269,7 @@ async def test_errors_of_key_and_size_reach_their_caller_only():
         with pytest.raises(TypeError):
             await batcher(None)
         assert await batcher("abc") == "abc"
-        with pytest.raises(BatcherError, match=r"size 6, expected 1 to max_batch=5"):
+        with pytest.raises(BatcherError, match=r"size 6, expected an integer from 1 to"):
             await batcher("abcdef")
         with pytest.raises(BatcherError, match=r"size 0"):
             await batcher("")
@@ -240,11 +284,11 @@ async def test_a_plain_function_that_returns_an_awaitable_is_told_so(recwarn):
     async def compute(items):
         return items
 
-    async with Batcher(lambda items: asyncio.sleep(0, items), max_batch=5) as batcher:
-        with pytest.raises(BatcherError, match="not an `async def`"):
-            await batcher(1)
-    async with Batcher(lambda items: compute(items), max_batch=5, inline=True) as batcher:
-        assert await batcher(1) == 1  # it never suspends
+    for function in (lambda items: asyncio.sleep(0, items), lambda items: compute(items)):
+        for inline in (False, True):
+            async with Batcher(function, max_batch=5, inline=inline) as batcher:
+                with pytest.raises(BatcherError, match="not an `async def`"):
+                    await batcher(1)
 
 
 async def test_an_object_with_an_async_call_is_asynchronous():
@@ -253,9 +297,10 @@ async def test_an_object_with_an_async_call_is_asynchronous():
             await asyncio.sleep(0)
             return items
 
-    async with Batcher(Model(), max_batch=5) as batcher:
-        assert await batcher(1) == 1
-        assert batcher.name == "Model"
+    for model in (Model(), partial(Model()), partial(partial(Model.__call__, Model()))):
+        async with Batcher(model, max_batch=5) as batcher:
+            assert await batcher(1) == 1
+    assert Batcher(Model(), max_batch=5).name == "Model"
 
 
 async def test_an_executor_that_has_been_shut_down():
@@ -339,6 +384,12 @@ async def test_a_hook_that_fails_is_reported_and_harms_nobody(build):
         ({"adaptive": True}, "adaptive=True: expected a batch_window_us above 0"),
         ({"inline": True, "max_concurrent_batches": 2}, "inline=True"),
         ({"inline": True, "executor": ThreadPoolExecutor(1)}, "inline=True"),
+        ({"executor": 4}, "executor=4: expected None or a concurrent.futures.Executor"),
+        ({"key": "model"}, "key='model': expected None or a plain function"),
+        ({"key": asyncio.sleep}, "key=<function sleep"),
+        ({"size_of": 3}, "size_of=3"),
+        ({"on_batch": asyncio.sleep}, "on_batch=<function sleep"),
+        ({"rows": (3,)}, "rows=\\(3,\\): expected None or Rows"),
     ],
 )
 def test_options_out_of_range(options, message):
@@ -347,8 +398,15 @@ def test_options_out_of_range(options, message):
 
 
 def test_the_function_must_be_one():
-    with pytest.raises(ValueError, match="function=3"):
-        Batcher(3, max_batch=4)
+    async def stream(items):
+        yield items
+
+    def generate(items):
+        yield from items
+
+    for function in (3, stream, generate, partial(generate)):
+        with pytest.raises(ValueError, match=r"function=.*returns, not yields"):
+            Batcher(function, max_batch=4)
 
 
 @dataclass(frozen=True)

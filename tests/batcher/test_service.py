@@ -35,12 +35,19 @@ class Doubling(torch.nn.Module):
 
 
 @contextlib.contextmanager
-def running(loop_name, **options):
+def running(loop_name, behind_middleware=False, **options):
     from tests.batcher.examples.service import service
     from tests.batcher.http import serving
 
     model = Doubling()
-    with serving(service(model, **options), loop_name) as port:
+    app = service(model, **options)
+    if behind_middleware:
+
+        @app.middleware("http")
+        async def pass_on(request, call_next):
+            return await call_next(request)
+
+    with serving(app, loop_name) as port:
         yield model, port
 
 
@@ -121,7 +128,8 @@ def test_a_full_queue_is_503_and_a_missed_deadline_504(loop_name):
         until(lambda: asyncio.run(load(port)).count(200) > 0)
 
 
-def test_an_item_whose_client_has_gone_is_not_computed(loop_name):
+@pytest.mark.parametrize("behind", ["nothing", "a middleware"])
+def test_an_item_whose_client_has_gone_is_not_computed(loop_name, behind):
     from tests.batcher.http import Client
 
     async def come_and_go(port, model):
@@ -146,7 +154,7 @@ def test_an_item_whose_client_has_gone_is_not_computed(loop_name):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics/", timeout=30) as response:
             return response.read().decode()
 
-    with running(loop_name, max_batch=1) as (model, port):
+    with running(loop_name, behind == "a middleware", max_batch=1) as (model, port):
         model.open.clear()
         assert asyncio.run(come_and_go(port, model)) == (200, {"value": 2.0})
         assert model.rows == 1
