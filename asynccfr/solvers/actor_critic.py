@@ -22,6 +22,7 @@ One network serves both seats: information-state tensors must tell them apart wh
 import asyncio
 import copy
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import cast
 
@@ -73,14 +74,19 @@ class ActorCriticSolver:
         game: Game,
         seed: int,
         rival: Agent | None = None,
+        schedule: Callable[[int], float] | None = None,
     ) -> None:
         """`rival` is an agent to play against instead, to find out how to beat it.
+
+        `schedule` tells how much of the annealing is over when an iteration begins; by default it
+        ends after `config.anneal` iterations.
 
         Raises GameError if the game is not for two players, ConfigError for a server driver.
         """
         self.config = config
         self.game = game
         self.seed = seed
+        self.schedule = schedule or (lambda iteration: (iteration - 1) / config.anneal)
         self.device = resolve_device(inference.device)
         self.dtype: torch.dtype = getattr(torch, inference.dtype)
         self.improvement = make_improvement(config)
@@ -135,11 +141,14 @@ class ActorCriticSolver:
         values = await in_thread(lambda stop: self.values(experience, iteration))
         targets = self.improvement.targets(experience, values)
         policy = self.policy.network
+        done = min(1.0, self.schedule(iteration))
         losses = {
-            self.policy: self.improvement.loss(policy, experience, values, targets, iteration),
+            self.policy: self.improvement.loss(
+                policy, experience, values, targets, iteration, done
+            ),
             self.critic: self.critic_loss(experience, targets),
         }
-        rate = 1 - (1 - LAST_RATE) * min(1.0, (iteration - 1) / self.config.anneal)
+        rate = 1 - (1 - LAST_RATE) * done
         try:
             async with asyncio.TaskGroup() as group:
                 work = [

@@ -46,8 +46,12 @@ class Improvement(Protocol):
         values: Array,
         targets: Array,
         iteration: int,
+        done: float,
     ) -> Loss:
-        """What the policy network is to minimise over the decisions of an iteration."""
+        """What the policy network is to minimise over the decisions of an iteration.
+
+        `done` is how much of the annealing is over, from 0 to 1.
+        """
 
 
 class AllActions:
@@ -123,6 +127,7 @@ class RegretMatchingOfAverages(AllActions):
         values: Array,
         targets: Array,
         iteration: int,
+        done: float,
     ) -> Loss:
         fresh = self.advantages(network, experience, values, targets, iteration)
         w = max(self.strategy.least_weight, 2 / (iteration + 1))
@@ -164,10 +169,10 @@ class HedgeOfAdvantages(AllActions):
         values: Array,
         targets: Array,
         iteration: int,
+        done: float,
     ) -> Loss:
         fresh = self.advantages(network, experience, values, targets, iteration)
         strategy = self.strategy
-        done = (iteration - 1) / self.config.anneal
         temperature = annealed(strategy.temperature, strategy.last_temperature, done)
         # In logarithms, with a floor: a policy may underflow to 0.
         logits = np.log(experience.decisions.policy.clip(min=1e-30)) + strategy.step * fresh
@@ -203,13 +208,13 @@ class AllActionsGradient(AllActions):
         values: Array,
         targets: Array,
         iteration: int,
+        done: float,
     ) -> Loss:
         policy = experience.decisions.policy
         advantages = self.raw_advantages(experience, values, targets)
         unit = (targets - state_values(policy, values)).std() + 1e-8
         gains = experience.tensor((policy * advantages / unit).astype(np.float32))
         before = experience.tensor(np.log(policy.clip(min=1e-30)))
-        done = (iteration - 1) / self.config.anneal
         bonus = annealed(self.strategy.entropy, self.strategy.last_entropy, done)
         clip = self.strategy.ratio_clip
 
@@ -246,11 +251,11 @@ class PolicyGradient:
         values: Array,
         targets: Array,
         iteration: int,
+        done: float,
     ) -> Loss:
         raw = targets - state_values(experience.decisions.policy, values)
         advantages = experience.tensor((raw - raw.mean()) / (raw.std() + 1e-8))
         before = experience.tensor(np.log(experience.decisions.sampled))
-        done = (iteration - 1) / self.config.anneal
         bonus = annealed(self.config.entropy, self.config.last_entropy, done)
         clip = self.config.clip
 
@@ -282,8 +287,8 @@ def mean_entropy(logarithms: Tensor, legal: Tensor) -> Tensor:
 
 
 def annealed(first: float, last: float, done: float) -> float:
-    """Falls geometrically from the first value to the last as `done` goes to 1, and stays."""
-    return float(first * (last / first) ** min(done, 1.0))
+    """Falls geometrically from the first value to the last as `done` goes from 0 to 1."""
+    return float(first * (last / first) ** done)
 
 
 def make_improvement(config: RegretActorCritic | PPO) -> Improvement:

@@ -13,6 +13,7 @@ from asynccfr.errors import ConfigError, TrainingDiverged
 from asynccfr.games import load_game
 from asynccfr.runs import RunFolder
 from asynccfr.solvers import make_solver
+from asynccfr.solvers.actor_critic import ActorCriticSolver
 
 from .small import digests
 
@@ -95,6 +96,21 @@ async def test_a_resumed_run_may_cut_its_schedule_short(tmp_path):
     assert cut[:3] == before == as_planned[:3]
     assert cut[3] == as_planned[3]
     assert cut[5] != as_planned[5]
+
+
+async def test_a_schedule_of_ones_own():
+    """Such as the time that is left; beyond its end, rates stay at a tenth."""
+    config = small("ppo")
+    game = load_game(config.game)
+    shares = {1: 0.0, 2: 0.5, 3: 7.0}
+    trained = ActorCriticSolver(
+        config.solver, config.inference, game, config.seed, schedule=shares.__getitem__
+    )
+    rates = []
+    for iteration in shares:
+        await trained.iterate(iteration, no_progress)
+        rates.append(trained.policy.adam.param_groups[0]["lr"] / LEARNING["learning_rate"])
+    assert rates == pytest.approx([1, 0.55, 0.1])
 
 
 @pytest.mark.parametrize("solver", ["regret matching", "average strategy"])
