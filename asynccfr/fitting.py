@@ -21,6 +21,7 @@ from asynccfr.config import Fit
 from asynccfr.errors import ConfigError, TrainingDiverged
 from asynccfr.merged import MergedSamples
 from asynccfr.networks import Network, masked_log_softmax
+from asynccfr.networks.adam import Adam
 from asynccfr.reports import FitReport
 from asynccfr.reservoir import Batch, Reservoir
 from asynccfr.seeding import Rng
@@ -140,7 +141,7 @@ def _fit(
         samples, loss = merged, objective(network, merged.columns, merged.weights)
     device = torch.device(device)
     parameters = list(network.to(device).parameters())
-    adam = torch.optim.Adam(parameters, lr=config.learning_rate, fused=True)
+    adam = Adam(parameters, config.learning_rate)
     draws = np.random.default_rng(rng.bits())
     recent: list[Tensor] = []
     losses: list[float] = []

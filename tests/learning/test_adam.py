@@ -1,0 +1,41 @@
+"""Our Adam takes the steps of torch's, and leaves torch's compiler alone."""
+
+import subprocess
+import sys
+
+import torch
+
+from asynccfr.networks.adam import Adam
+
+FIT = """
+import sys, numpy as np, torch
+from asynccfr.config import Fit
+from asynccfr.fitting import fit_advantage
+from asynccfr.networks import MLP
+from asynccfr.reservoir import Reservoir, Samples
+from asynccfr.seeding import Rng
+memory = Reservoir(10, tensor_size=2, max_legal_actions=1, tensor_quantum=1.0)
+row = np.eye(2, dtype=np.uint8), np.zeros((2, 1), np.int16), np.ones((2, 1), np.float32)
+memory.extend(Samples(*row, np.ones(2, np.float32)), 1, np.random.default_rng(0))
+fit_advantage(MLP([2, 4, 1], Rng(0)), memory, Fit(steps=2, batch=2), Rng(0))
+print("torch._dynamo" in sys.modules)
+"""
+
+
+def test_steps_are_those_of_torch():
+    starts = [torch.randn(3, 4, generator=torch.Generator().manual_seed(i)) for i in range(2)]
+    ours, theirs = ([start.clone().requires_grad_() for start in starts] for _ in range(2))
+    steps = Adam(ours, 0.05), torch.optim.Adam(theirs, lr=0.05, fused=True)
+    for _ in range(20):
+        for parameters, adam in zip((ours, theirs), steps, strict=True):
+            adam.zero_grad()
+            sum((parameter - 1).pow(4).sum() for parameter in parameters).backward()
+            adam.step()
+    for mine, reference in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, reference, rtol=0, atol=0)
+
+
+def test_a_fit_imports_no_compiler():
+    """Importing it takes seconds, which `torch.optim` does at its first optimiser."""
+    found = subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
