@@ -39,6 +39,8 @@ def report(
     for row in rows:
         table.add_row(*map(str, row))
     console = Console()
+    if not console.is_terminal:
+        console.width = 140
     console.print(table)
     if isinstance(where := getattr(record, "machine", None), Machine):
         console.print(str(where))

@@ -1,23 +1,32 @@
-"""How fast NashConv falls, in wall time: `python -m benchmarks.convergence`.
+"""How fast NashConv falls: `python -m benchmarks.convergence`.
 
-Every game is trained by its configuration for a fixed time, with three seeds, and evaluated exactly
-all along; the time of the evaluations counts. The figures are those of the agent, Single Deep CFR's
-average, in the game's units: exploitability is half of NashConv, and in poker a thousand times that
-is mA/g. With OpenSpiel and its `torch` extra installed, its Deep CFR runs beside ours with the
-settings of its example.
+Every game is trained by its configuration for a fixed CPU time, with three seeds, and evaluated
+exactly all along; the time of the evaluations counts. The figures are those of the agent, Single
+Deep CFR's average, in the game's units: exploitability is half of NashConv, and in poker a thousand
+times that is mA/g. Where dm-tree is installed beside OpenSpiel, its PyTorch Deep CFR runs in turns
+with ours (see `benchmarks.openspiel_deep_cfr`).
+
+Everything runs on one thread. Seconds are of the wall, which other programs on the machine slow
+down; CPU seconds are what the run itself took of a core, its seconds if it had that to itself.
+
+With `--json`, finished runs are written at once, and those that the file holds are not run again:
+an interrupted benchmark goes on where it was, and single games (`--only`) add up in one file.
 """
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from statistics import median
-from time import perf_counter
-from typing import Any, NamedTuple
+from time import perf_counter, process_time
+from typing import NamedTuple
 
 import click
+import msgspec
+import torch
 from matplotlib.figure import Figure
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,23 +40,26 @@ from asynccfr.training import train
 from benchmarks.common import Machine, machine, report
 
 CONFIGS = Path(__file__).parent.parent / "configs"
-AGENT = "SD-CFR average"
+SD_CFR = "SD-CFR average"
+NETWORK = "average network"
+OURS, OPENSPIEL = "asynccfr", "OpenSpiel"
+RIVAL = find_spec("pyspiel") is not None and find_spec("tree") is not None
 ENDLESS = 1_000_000
 
 
 class Task(NamedTuple):
-    """A game, the configuration to train it with, and what to reach in how many seconds."""
+    """A game, what to train it with for how many CPU seconds, and what to reach."""
 
     game: str
     config: str
     seconds: float
     thresholds: tuple[float, ...] = ()
-    overrides: tuple[str, ...] = ()
+    solvers: tuple[str, ...] = (OURS,)
 
 
 TASKS = (
     Task("kuhn_poker", "kuhn.yaml", 60, (0.02,)),
-    Task("leduc_poker", "leduc.yaml", 600, (0.67, 0.20, 0.13)),
+    Task("leduc_poker", "leduc.yaml", 600, (0.67, 0.20, 0.13), (OURS, OPENSPIEL)),
     Task("openspiel:liars_dice", "leduc.yaml", 600),
     Task("lost_cities(colors=2, numbers=3, wagers=0, hand_size=2, cost=2)", "leduc.yaml", 600),
 )
@@ -61,127 +73,161 @@ class Point(Struct, frozen=True, kw_only=True):
     """One exact evaluation; seconds since training began."""
 
     seconds: float
+    cpu_seconds: float
     iteration: int
     nodes: int
     nash_conv: dict[str, float]
 
 
 class Curve(Struct, frozen=True, kw_only=True):
-    """The evaluations of one run."""
+    """The evaluations of one run that was given so many CPU seconds."""
 
     game: str
     solver: str
     seed: int
+    seconds: float
+    machine: Machine
     points: list[Point]
 
     @property
     def policy(self) -> str:
         """The policy that the figures are about."""
-        return AGENT if AGENT in self.points[-1].nash_conv else "average network"
-
-    def reached(self, threshold: float) -> float:
-        """Seconds to the first evaluation at or below a threshold; infinity if never."""
-        found = (p.seconds for p in self.points if p.nash_conv[self.policy] <= threshold)
-        return next(found, math.inf)
+        return SD_CFR if self.solver == OURS else NETWORK
 
     @property
     def last(self) -> float:
         return self.points[-1].nash_conv[self.policy]
 
+    def reached(self, threshold: float) -> Point | None:
+        """The first evaluation at or below a threshold."""
+        return next((p for p in self.points if p.nash_conv[self.policy] <= threshold), None)
 
-class Record(Struct, frozen=True, kw_only=True):
-    machine: Machine
-    curves: list[Curve]
+
+class Record(Struct, kw_only=True):
+    """All runs, written to a file whenever one has finished."""
+
+    curves: list[Curve] = msgspec.field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path | None) -> "Record":
+        if path is None or not path.exists():
+            return cls()
+        return msgspec.json.decode(path.read_bytes(), type=cls)
+
+    def find(self, task: Task, solver: str, seed: int) -> Curve | None:
+        wanted = (task.game, solver, seed, task.seconds)
+        found = (c for c in self.curves if (c.game, c.solver, c.seed, c.seconds) == wanted)
+        return next(found, None)
+
+
+class Clock:
+    """Wall and CPU seconds since it was made, less those that are taken back."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = perf_counter(), process_time()
+
+    @property
+    def wall(self) -> float:
+        return perf_counter() - self._wall
+
+    @property
+    def cpu(self) -> float:
+        return process_time() - self._cpu
+
+    def turn_back(self, wall: float, cpu: float) -> None:
+        """Set the clock to what it read before."""
+        self._wall, self._cpu = perf_counter() - wall, process_time() - cpu
 
 
 def configuration(task: Task, seed: int) -> TrainConfig:
     overrides = [f"game={task.game}", f"seed={seed}", f"solver.iterations={ENDLESS}"]
-    config = load(CONFIGS / task.config, [*overrides, "solver.average=sd_cfr", *task.overrides])
+    config = load(CONFIGS / task.config, overrides)
     evaluation = replace(config.evaluation, every=0, opponents=("random",))
     return replace(config, evaluation=evaluation)
 
 
-async def run_ours(task: Task, seed: int) -> Curve:
+async def run_ours(task: Task, seed: int) -> list[Point]:
     """Train until the time is over."""
     points = []
+    clock = Clock()
     async with aclosing(train(configuration(task, seed))) as reports:
         async for done in reports:
-            if done.nash_conv:
-                points.append(
-                    Point(
-                        seconds=done.elapsed_seconds,
-                        iteration=done.iteration,
-                        nodes=done.nodes_total,
-                        nash_conv=done.nash_conv,
-                    )
+            if not done.nash_conv:
+                continue
+            points.append(
+                Point(
+                    seconds=clock.wall,
+                    cpu_seconds=clock.cpu,
+                    iteration=done.iteration,
+                    nodes=done.nodes_total,
+                    nash_conv=done.nash_conv,
                 )
-            if points and done.elapsed_seconds >= task.seconds:
+            )
+            if clock.cpu >= task.seconds:
                 break
-    return Curve(game=task.game, solver="asynccfr", seed=seed, points=points)
+    return points
 
 
-def run_openspiel(task: Task, seed: int) -> Curve:
-    """OpenSpiel's PyTorch Deep CFR, its loop cut into iterations to look at the clock."""
-    import pyspiel
-    from open_spiel.python import policy
-    from open_spiel.python.algorithms import exploitability
-    from open_spiel.python.pytorch.deep_cfr import DeepCFRSolver
+def run_openspiel(task: Task, seed: int) -> list[Point]:
+    """Train OpenSpiel's solver until the time is over, and judge it whenever that has doubled."""
+    from benchmarks.openspiel_deep_cfr import OpenSpielDeepCFR
 
-    game = pyspiel.load_game(task.game.removeprefix("openspiel:"))
-    solver = DeepCFRSolver(
-        game,
-        policy_network_layers=(64, 64, 64, 64),
-        advantage_network_layers=(64, 64, 64, 64),
-        num_iterations=1,
-        num_traversals=1500,
-        learning_rate=1e-3,
-        batch_size_advantage=2048,
-        batch_size_strategy=2048,
-        memory_capacity=1_000_000,
-        policy_network_train_steps=5000,
-        advantage_network_train_steps=750,
-        reinitialize_advantage_networks=True,
-        seed=seed,
-    )
     points: list[Point] = []
-    started = perf_counter()
-    iteration = 0
-    while (seconds := perf_counter() - started) < task.seconds:
-        for player in range(2):
-            for _ in range(1500):
-                solver._traverse_game_tree(solver._root_node, player)
-            solver._reinitialize_advantage_network(player)
-            solver._learn_advantage_network(player)
-        iteration += 1
-        solver._iteration += 1
-    solver._learn_strategy_network()
-    average = policy.tabular_policy_from_callable(game, solver.action_probabilities)
-    seconds = perf_counter() - started
-    found = exploitability.nash_conv(game, average)
-    points.append(
-        Point(seconds=seconds, iteration=iteration, nodes=0, nash_conv={"average network": found})
+    clock = Clock()
+    solver = OpenSpielDeepCFR(task.game, seed)
+    due = task.seconds / 16
+    while not points or clock.cpu < task.seconds:
+        solver.iterate()
+        if clock.cpu < min(due, task.seconds):
+            continue
+        due = 2 * clock.cpu
+        before = clock.wall, clock.cpu
+        solver.fit_average()
+        after = clock.wall, clock.cpu
+        points.append(
+            Point(
+                seconds=after[0],
+                cpu_seconds=after[1],
+                iteration=solver.iterations,
+                nodes=solver.nodes,
+                nash_conv={NETWORK: nash_conv(solver.game, solver.policy).nash_conv},
+            )
+        )
+        clock.turn_back(*(after if before[1] >= task.seconds else before))
+    return points
+
+
+def run(task: Task, solver: str, seed: int) -> Curve:
+    points = asyncio.run(run_ours(task, seed)) if solver == OURS else run_openspiel(task, seed)
+    return Curve(
+        game=task.game,
+        solver=solver,
+        seed=seed,
+        seconds=task.seconds,
+        machine=machine(),
+        points=points,
     )
-    return Curve(game=task.game, solver="OpenSpiel", seed=seed, points=points)
 
 
 def plot(curves: Sequence[Curve], path: Path) -> None:
     """One game's curves: every policy of every seed over seconds, iterations and nodes."""
-    scale = nash_conv(load_game(curves[0].game), uniform, ENDLESS * 10).nash_conv
+    scale = nash_conv(load_game(curves[0].game), uniform).nash_conv
+    policies = sorted({(c.solver, name) for c in curves for name in c.points[-1].nash_conv})
     figure = Figure(figsize=(13, 4.5), layout="constrained")
     figure.suptitle(curves[0].game)
     over: dict[str, Callable[[Point], float]] = {
-        "seconds": lambda point: point.seconds,
+        "CPU seconds": lambda point: point.cpu_seconds,
         "iterations": lambda point: point.iteration,
         "nodes": lambda point: point.nodes,
     }
     for axes, (name, x) in zip(figure.subplots(1, 3, sharey=True), over.items(), strict=True):
         for curve in curves:
-            for number, policy in enumerate(sorted(curve.points[-1].nash_conv)):
+            for policy in curve.points[-1].nash_conv:
                 axes.plot(
                     [x(point) for point in curve.points],
                     [point.nash_conv[policy] for point in curve.points],
-                    color=f"C{number + 4 * (curve.solver != 'asynccfr')}",
-                    marker="o" if len(curve.points) == 1 else "",
+                    color=f"C{policies.index((curve.solver, policy))}",
+                    marker="o" if curve.solver == OPENSPIEL else "",
                     label=f"{curve.solver}: {policy}" if curve.seed == 0 else None,
                 )
         axes.axhline(scale, color="grey", linestyle="--", label="uniform")
@@ -193,61 +239,81 @@ def plot(curves: Sequence[Curve], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def rows_of(task: Task, curves: Sequence[Curve]) -> list[Sequence[object]]:
-    """A row for each threshold of a task, and one for the end."""
-    solver, last = curves[0].solver, median(curve.last for curve in curves)
-    found = " ".join(f"{curve.last:.3f}" for curve in curves)
-    iterations = f"{median(curve.points[-1].iteration for curve in curves):.0f}"
-    rows: list[Sequence[object]] = []
+def rows_of(task: Task, curves: Sequence[Curve]) -> Iterator[Sequence[object]]:
+    """A row for each threshold of a task, and one for the end: medians, and every seed's."""
+    solver = curves[0].solver
     for threshold in task.thresholds:
-        times = [curve.reached(threshold) for curve in curves]
-        shown = " ".join("never" if math.isinf(time) else f"{time:.1f}" for time in times)
-        middle = median(times)
-        text = "never" if math.isinf(middle) else f"{middle:.1f} s"
-        rows.append((task.game, solver, f"seconds to {threshold:g}", text, shown, ""))
-    end = f"NashConv after {task.seconds:.0f} s"
-    return [*rows, (task.game, solver, end, f"{last:.4f}", found, iterations)]
+        points = [curve.reached(threshold) for curve in curves]
+        yield (
+            task.game,
+            solver,
+            f"seconds to {threshold:g}",
+            seconds([point.seconds if point else math.inf for point in points]),
+            seconds([point.cpu_seconds if point else math.inf for point in points]),
+        )
+    ends = [curve.points[-1] for curve in curves]
+    found = ", ".join(f"{curve.last:.3f}" for curve in curves)
+    cpu = median(point.cpu_seconds for point in ends)
+    yield (
+        task.game,
+        solver,
+        f"NashConv after {median(point.seconds for point in ends):.0f} s, "
+        f"{median(point.iteration for point in ends):.0f} iterations, "
+        f"{median(point.nodes for point in ends) / 1e6:.2f} M nodes",
+        f"{median(curve.last for curve in curves):.3f} ({found})",
+        f"after {cpu:.0f}",
+    )
+
+
+def available(task: Task) -> bool:
+    return not task.game.startswith("openspiel:") or find_spec("pyspiel") is not None
+
+
+def seconds(times: Sequence[float]) -> str:
+    """A median and what it is of."""
+    texts = ["never" if math.isinf(time) else f"{time:.1f}" for time in (median(times), *times)]
+    return f"{texts[0]} ({', '.join(texts[1:])})"
 
 
 @click.command()
 @click.option("--quick", is_flag=True, help="One seed, Kuhn and Leduc only, within a minute.")
-@click.option("--json", type=click.Path(path_type=Path), help="Write the record here.")
+@click.option("--json", type=click.Path(path_type=Path), help="Keep the runs here, and go on.")
 @click.option("--plots", type=click.Path(path_type=Path), help="Draw the curves into this folder.")
-@click.option("--only", help="Only games whose name contains this.")
-@click.option("--seconds", type=float, help="Train every game for so long.")
-@click.option("--seeds", type=int, default=3, show_default=True)
+@click.option("--only", default="", help="Only games whose name contains this.")
+@click.option("--seconds", type=float, help="Give every run so many CPU seconds.")
+@click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True)
 def main(
-    quick: bool,
-    json: Path | None,
-    plots: Path | None,
-    only: str | None,
-    seconds: float | None,
-    seeds: int,
+    quick: bool, json: Path | None, plots: Path | None, only: str, seconds: float | None, seeds: int
 ) -> None:
     """Train, evaluate exactly, and tell how long NashConv took to fall how far."""
-    curves: list[Curve] = []
+    torch.set_num_threads(1)
+    chosen = [task for task in (QUICK if quick else TASKS) if only in task.game]
+    tasks = [task._replace(seconds=seconds or task.seconds) for task in chosen if available(task)]
+    record = Record.read(json)
+    try:
+        for task in tasks:
+            for seed, solver in product(range(1 if quick else seeds), task.solvers):
+                if record.find(task, solver, seed) or (solver == OPENSPIEL and not RIVAL):
+                    continue
+                click.echo(f"{task.game}: {solver}, seed {seed}", err=True)
+                record.curves.append(run(task, solver, seed))
+                if json is not None:
+                    json.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
+    except KeyboardInterrupt:
+        click.echo("stopped; what has finished:", err=True)
     rows: list[Sequence[object]] = []
-    for task in QUICK if quick else TASKS:
-        if only and only not in task.game:
-            continue
-        if task.game.startswith("openspiel:") and not find_spec("pyspiel"):
-            continue
-        task = task._replace(seconds=seconds or task.seconds)
-        solvers: list[Callable[[Task, int], Any]] = [lambda *run: asyncio.run(run_ours(*run))]
-        if not quick and find_spec("pyspiel") and find_spec("tree") and "poker" in task.game:
-            solvers.append(run_openspiel)
-        here: list[Curve] = []
-        for solver in solvers:
-            found = [solver(task, seed) for seed in range(1 if quick else seeds)]
-            rows += rows_of(task, found)
-            here += found
-        if plots is not None:
-            name = "".join(c if c.isalnum() else "_" for c in task.game)
-            plot(here, plots / f"{name}.png")
-        curves += here
-    record = Record(machine=machine(), curves=curves)
-    columns = ("game", "solver", "figure", "median", "seeds", "iterations")
-    report("Convergence", columns, rows, record, json)
+    for task in tasks:
+        curves = [c for c in record.curves if (c.game, c.seconds) == (task.game, task.seconds)]
+        for solver in task.solvers:
+            if theirs := [curve for curve in curves if curve.solver == solver]:
+                rows += rows_of(task, theirs)
+        if plots is not None and curves:
+            name = "_".join("".join(c if c.isalnum() else " " for c in task.game).split())
+            plot(curves, plots / f"{name}.png")
+    columns = ("game", "solver", "figure", "median (seeds)", "CPU seconds")
+    report("Convergence", columns, rows, record, None)
+    for where in dict.fromkeys(str(curve.machine) for curve in record.curves):
+        click.echo(where)
 
 
 if __name__ == "__main__":
