@@ -12,7 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from functools import partial
 from numbers import Real
 from operator import index
@@ -61,7 +61,8 @@ class Batcher(Core[Item, Result]):
     return one result for each item, or raised what would stop a task or the loop (CancelledError,
     KeyboardInterrupt, SystemExit), which is also reported to the loop's exception handler.
 
-    A batcher belongs to the event loop that first uses it.
+    A batcher belongs to the event loop that first uses it. The function sees the context variables
+    of where the batcher was entered or, if it is not, made; never those of a caller.
 
     Args:
         function: takes a list of items and returns one result for each, in order: a list, a tuple,
@@ -182,11 +183,14 @@ class Batcher(Core[Item, Result]):
         self._execution: Execution
         self._drained: asyncio.Event
         self._process_id = 0
+        self.context: Context = copy_context()
         declare_coroutine_function(self)
 
     async def __aenter__(self) -> Self:
         if not self.is_open:
             self._refuse()
+        if not self._process_id:
+            self.context = copy_context()
         self._adopt_loop()
         return self
 
@@ -293,7 +297,6 @@ class Batcher(Core[Item, Result]):
             )
         self._process_id = os.getpid()
         self._settle(loop)
-        self.context = copy_context()
         self.context.run(executing.set, None)
         self._drained = asyncio.Event()
         if self._is_async:
@@ -313,7 +316,6 @@ class Batcher(Core[Item, Result]):
     def _set_alarm(self, when: float) -> None:
         if self._alarm is None:
             # In the batcher's own context: a loop's reader would keep the first caller's for ever.
-            assert self.context is not None
             self._alarm = self.context.copy().run(alarm, self.loop, self)
         self._alarm.held = self
         self._alarm.set(when)

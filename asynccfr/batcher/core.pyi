@@ -56,7 +56,7 @@ class Core(Generic[Item, Result]):
     is_closing: bool
     @property
     def loop(self) -> Any: ...
-    context: Context | None
+    context: Context
     queued: int
     queued_size: int
     waiting: int

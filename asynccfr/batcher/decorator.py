@@ -1,6 +1,7 @@
 """`@batched`: a function or method that takes a batch, awaited with single items."""
 
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from functools import partial, update_wrapper
 from inspect import signature
 from types import TracebackType
@@ -26,12 +27,15 @@ class BatchedFunction(Generic[Item, Result]):
     a class method every class.
     """
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: dict[str, Any], context: Context
+    ) -> None:
         self._binding: type[Any] = type(function)
         if isinstance(function, staticmethod | classmethod):
             function = function.__func__
         self._function = function
         self._options = options
+        self._context = context
         update_wrapper(self, function)
         self.__signature__ = signature(self.__call__)  # not that of the batch function
         declare_coroutine_function(self)
@@ -42,7 +46,9 @@ class BatchedFunction(Generic[Item, Result]):
         if self._options.get("executor") is not None:
             # Other processes find a function by its name, which is that of this object now.
             function = partial(undecorated, self)
-        return Batcher(function, **{"name": getattr(self, "__qualname__", None), **self._options})
+        options = {"name": getattr(self, "__qualname__", None), **self._options}
+        # Not in that of whoever happens to call first.
+        return self._context.copy().run(partial(Batcher, function, **options))
 
     @property
     def batcher(self) -> Batcher[Item, Result]:
@@ -61,7 +67,7 @@ class BatchedFunction(Generic[Item, Result]):
         methods = methods_of(subject)
         bound = methods.get(self)
         if bound is None:
-            bound = BatchedFunction(self._function.__get__(subject), self._options)
+            bound = BatchedFunction(self._function.__get__(subject), self._options, self._context)
             methods[self] = bound
         return bound
 
@@ -153,6 +159,7 @@ def batched(*, max_batch: int, **options: Any) -> Decorator:
     """
 
     def decorate(function: Any) -> Any:
-        return BatchedFunction[Any, Any](function, {"max_batch": max_batch, **options})
+        options["max_batch"] = max_batch
+        return BatchedFunction[Any, Any](function, options, copy_context())
 
     return decorate

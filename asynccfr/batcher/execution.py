@@ -94,7 +94,6 @@ class Within:
     """A context for the function in which its batch is known."""
 
     def __init__(self, batcher: Core[Any, Any], batch: Batch[Any, Any]) -> None:
-        assert batcher.context is not None
         self.context = batcher.context.copy()
         self._running = Running(batcher, batch)
         self.context.run(executing.set, self._running)

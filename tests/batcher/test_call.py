@@ -195,13 +195,21 @@ async def test_each_caller_goes_on_in_its_own_context(build):
 
 async def test_the_function_does_not_see_the_context_of_a_caller(build):
     variable = contextvars.ContextVar("variable", default="nobody")
-    async with build(lambda items: [variable.get() for _ in items], max_batch=10) as batcher:
 
-        async def caller():
-            variable.set("somebody")
-            return await batcher(1)
+    async def caller(batcher):
+        variable.set("somebody")
+        return await batcher(1)
 
-        assert await asyncio.create_task(caller()) == "nobody"
+    def function(items):
+        return [variable.get() for _ in items]
+
+    made = build(function, max_batch=10)
+    assert await asyncio.create_task(caller(made)) == "nobody"
+    entered = build(function, max_batch=10)
+    variable.set("who entered it")
+    async with entered:
+        assert await asyncio.create_task(caller(entered)) == "who entered it"
+    await made.aclose()
 
 
 async def test_a_task_that_stops_the_loop_leaves_the_others_of_its_batch_their_results():

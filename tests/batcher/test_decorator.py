@@ -8,6 +8,7 @@ import pickle
 import weakref
 from abc import abstractmethod
 from concurrent.futures import Executor, Future
+from contextvars import ContextVar
 from functools import partial
 from typing import ClassVar
 
@@ -213,6 +214,24 @@ async def test_a_decorated_function_looks_like_what_it_is():
     for function in (double, Batcher(double.__wrapped__, max_batch=2)):
         assert asyncio.iscoroutinefunction(function)
         assert await partial(function, timeout=9)(4) == 8
+
+
+owner = ContextVar("owner", default="nobody")
+
+
+class Whose:
+    @batched(max_batch=8)
+    def context(self, items):
+        return [owner.get() for _ in items]
+
+
+async def test_the_first_caller_leaves_nothing_to_the_others():
+    whose = Whose()
+    owner.set("the first caller")
+    assert await whose.context(1) == "nobody"
+    owner.set("the second caller")
+    assert await whose.context(1) == "nobody"
+    await whose.context.aclose()
 
 
 def test_mistakes_are_told_where_the_function_is_decorated():

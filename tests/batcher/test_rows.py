@@ -5,7 +5,6 @@ import random
 
 import numpy as np
 import pytest
-import torch
 
 from asynccfr.batcher import Batcher, BatcherError, Rows
 from tests.batcher.support import Gate, turns
@@ -175,6 +174,8 @@ async def test_bisecting_slices_the_rows(build):
 
 
 async def test_rows_of_torch_share_memory():
+    torch = pytest.importorskip("torch")
+
     def allocate(shape, dtype):
         return torch.empty(shape, dtype=torch.float32).numpy()
 
@@ -199,7 +200,7 @@ ALLOCATORS = {
     "bytes": lambda shape, dtype: np.frombuffer(
         bytearray(int(np.prod(shape)) * dtype.itemsize), dtype
     ).reshape(shape),
-    "torch": lambda shape, dtype: torch.empty(shape, dtype=torch.int64).numpy(),
+    "torch": lambda shape, dtype: pytest.importorskip("torch").zeros(shape).long().numpy(),
 }
 
 

@@ -116,3 +116,27 @@ async def test_a_finished_call_with_a_deadline_keeps_nothing_alive(build):
         for _ in range(3):
             references.append(weakref.ref(await batcher(1, timeout=3600)))
         await until(lambda: [reference() for reference in references] == [None] * 3)
+
+
+@pytest.mark.skipif(not hasattr(asyncio, "eager_task_factory"), reason="before Python 3.12")
+async def test_tasks_that_start_eagerly(build):
+    def eagerly(loop, coroutine, *, name=None, context=None, **_):
+        return asyncio.eager_task_factory(loop, coroutine, name=name, context=context)
+
+    asyncio.get_running_loop().set_task_factory(eagerly)
+    recorder = Recorder()
+    async with build(recorder, max_batch=3, batch_window_us=1000, timeout=60) as batcher:
+
+        async def caller(item):
+            return await batcher(item)
+
+        tasks = [asyncio.create_task(caller(i)) for i in range(5)]
+        tasks += [asyncio.create_task(batcher(5))]
+        tasks[4].cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert results[:4] + results[5:] == [0, 2, 4, 6, 10]
+        assert isinstance(results[4], asyncio.CancelledError)
+        async with asyncio.TaskGroup() as group:
+            more = [group.create_task(caller(i)) for i in range(4)]
+        assert [task.result() for task in more] == [0, 2, 4, 6]
+    assert recorder.batches[:2] == [[0, 1, 2], [3, 5]]
