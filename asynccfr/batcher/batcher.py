@@ -339,8 +339,8 @@ class Batcher(Core[Item, Result]):
         self._batches.discard(batch)
         self._sizes[batch.size] += 1
         self._reasons[batch.reason] += 1
-        self._finish(batch, outcomes)
-        interruptions = (o for o in outcomes if isinstance(o, KeyboardInterrupt | SystemExit))
+        errors = self._finish(batch, outcomes)
+        interruptions = (e for e in errors if isinstance(e, KeyboardInterrupt | SystemExit))
         if interruption := next(interruptions, None):
             self._report("the batch function was interrupted", interruption)
         try:

@@ -448,24 +448,29 @@ cdef class Core:
         self.admit()
         return batch
 
-    cpdef _finish(self, Batch batch, list outcomes):
+    cpdef list _finish(self, Batch batch, list outcomes):
         """Settle an executed batch, one outcome to a call; an exception fails its call.
 
-        The callbacks of the calls are left to the owner, see `wake`.
+        Returns the exceptions. The callbacks of the calls are left to the owner, see `wake`.
         """
         cdef Call call
         cdef Py_ssize_t i
+        cdef bint failed
+        cdef list errors = []
         batch.seconds = self.now() - batch.started
         self.execution.add(batch.seconds)
         if self.forecasts is not None:
             self.forecasts[batch.key].cost.observe(batch.size, batch.seconds)
         for i in range(len(batch.calls)):
             call = batch.calls[i]
+            outcome = outcomes[i if batch.indices is None else batch.indices[i]]
+            failed = isinstance(outcome, BaseException)
+            if failed:
+                errors.append(outcome)
             if call.place != RUNNING:
                 continue
             self.release(call)
-            outcome = outcomes[i if batch.indices is None else batch.indices[i]]
-            if isinstance(outcome, BaseException):
+            if failed:
                 self.failed += 1
                 call.fail(personal(outcome))
             else:
@@ -477,6 +482,7 @@ cdef class Core:
         if self.queued:
             self.ask_for_turn()
         self.notice_empty()
+        return errors
 
     cpdef _ring(self):
         """The alarm has gone off: fail the calls that are past their deadline, start what is due."""

@@ -71,7 +71,7 @@ cdef class BaselineWalk(Walk):
         self.histories.append(&self.legal[step.chosen], 1, 1.0)
         return Walk.remember(self, step)
 
-    def advance(self):
+    cpdef bint advance(self) except -1:
         cdef bint more = Walk.advance(self)
         if not more:
             self.player = self.state.game.num_players  # whom batches of finished walks belong to
@@ -111,7 +111,7 @@ cdef class BaselineWalk(Walk):
         cdef SampleBuffer samples = self.advantages if step.own else self.strategies
         return samples.actions + step.sample * samples.max_legal
 
-    def back_up(self):
+    cpdef back_up(self):
         """Turn the traverser's policies into sampled regrets, and complete `histories`.
 
         What the baseline should have said of an action is what it says, on average over the policy,

@@ -46,6 +46,7 @@ cdef class Episode(Query):
     cdef double reach[2]
     cdef bint answered
 
+    cpdef bint advance(self) except -1
     cdef int choose(self) except -1
     cdef int finish(self) except -1
 

@@ -188,7 +188,7 @@ cdef class Episode(Query):
         decisions.write_features(HIDDEN, decisions.row)
         return 0
 
-    def advance(self):
+    cpdef bint advance(self) except -1:
         """Play on to the next decision; False at the end of the game.
 
         A decision that has been answered is sampled first; one with a single legal action is played.

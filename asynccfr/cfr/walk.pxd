@@ -28,6 +28,8 @@ cdef class Walk(Query):
     cdef Py_ssize_t num_steps
     cdef Py_ssize_t step_capacity
 
+    cpdef bint advance(self) except -1
+    cpdef back_up(self)
     cdef int begin(
         self, int traverser, Rng rng, Rule rule, double epsilon, double max_weight
     ) except -1

@@ -77,7 +77,7 @@ cdef class Walk(Query):
         """Where a sample of the decision that waits belongs."""
         return self.advantages if self.player == self.traverser else self.strategies
 
-    def advance(self):
+    cpdef bint advance(self) except -1:
         """Play on to the next decision; False at the end of the game.
 
         A decision that has been answered is sampled first; one with a single legal action is played.
@@ -131,7 +131,7 @@ cdef class Walk(Query):
         self.num_steps += 1
         return 0
 
-    def back_up(self):
+    cpdef back_up(self):
         """Outcome sampling's backward pass: turn the traverser's policies into sampled regrets.
 
         At a node with policy p, sampled action a and sampling probability q, and v the estimate below:

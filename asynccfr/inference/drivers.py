@@ -5,6 +5,7 @@ so that reservoirs do not depend on scheduling.
 """
 
 import asyncio
+import operator
 from collections.abc import Callable, Coroutine, Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from asynccfr.errors import first_failure
 
 if TYPE_CHECKING:  # traversal processes run walks without torch
     from asynccfr.inference.evaluator import Evaluator
+
+GROUP = operator.attrgetter("group")
 
 Collect = Callable[[Traversal], None]
 
@@ -36,6 +39,7 @@ async def traverse(
             max_batch=driver.max_batch,
             batch_window_us=driver.batch_window_us,
             inline=evaluator.device.type == "cpu",
+            key=GROUP,
         )
         known = evaluator.answer if evaluator.caches else None
         await traverse_batched(driver.concurrency, scheme, walks, batcher, collect, known)
@@ -106,11 +110,11 @@ async def traverse_batched(
     def evaluate(walk: Query) -> Call[Query] | Answered:
         if known is not None and known(walk):
             return ANSWERED
-        return batcher.submit(walk, walk.group)
+        return batcher.submit(walk)
 
     async def worker() -> None:
         for index, walk in numbered:
-            await scheme(walk, evaluate)
+            await scheme(walk, batcher.submit if known is None else evaluate)
             finish(index, walk)
             if known is not None:  # perhaps nothing had to wait; let others have their turn
                 await asyncio.sleep(0)

@@ -78,7 +78,7 @@ class Evaluator:
         caches: Sequence[PolicyCache] = (),
     ) -> None:
         self.networks = networks
-        self.caches = dict(enumerate(caches))
+        self.caches = {player: cache for player, cache in enumerate(caches) if cache.pays}
         self.device = device
         self.chunk = DETERMINISTIC_ROWS if deterministic else padded(max_batch)
         self.deterministic = deterministic

@@ -25,7 +25,7 @@ from asynccfr.inference.channel import (
     Share,
     SharedRows,
 )
-from asynccfr.inference.drivers import traverse_batched
+from asynccfr.inference.drivers import GROUP, traverse_batched
 
 BUNDLE_SAMPLES = 4096
 
@@ -66,6 +66,7 @@ class TraversalProcess:
             batcher = Batcher(
                 self.ask,
                 max_batch=self.setup.slot_rows,
+                key=GROUP,
                 max_concurrent_batches=self.setup.slots,
             )
             walks = share.plan.walks(self.game, share.numbers, outbox.emptied)

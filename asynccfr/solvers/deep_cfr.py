@@ -241,7 +241,7 @@ class DeepCFRSolver:
             progress,
         )
         self.advantage_networks[player] = network
-        if self.caches:
+        if self.caches and self.caches[player].pays:
             self.caches[player] = self.fresh_cache()
         return replace(report, player=player)
 
