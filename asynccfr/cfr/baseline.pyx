@@ -13,8 +13,8 @@ A history is shown to the baseline as the information states of all players, tha
 move first; it answers in utility to that player.
 """
 
-from libc.stdint cimport int16_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 from asynccfr.cfr.regret_matching cimport Rule
 from asynccfr.cfr.samples cimport SampleBuffer, grown
@@ -33,7 +33,7 @@ cdef class BaselineWalk(Walk):
 
     cdef readonly SampleBuffer histories
     cdef float* row
-    cdef float* baselines  # [steps, max_legal], of the legal actions
+    cdef float* baselines  # [steps, num_actions]
 
     def __init__(
         self,
@@ -67,8 +67,7 @@ cdef class BaselineWalk(Walk):
             if player != self.player:
                 self.state.write_tensor(player, self.row + seat * size)
                 seat += 1
-        self.histories.write_features(self.row)
-        self.histories.append(&self.legal[step.chosen], 1, 1.0)
+        self.histories.write(self.histories.add(1), self.row, &self.legal[step.chosen], 1, 1.0)
         return Walk.remember(self, step)
 
     cpdef bint advance(self) except -1:
@@ -92,24 +91,16 @@ cdef class BaselineWalk(Walk):
 
     def read_baselines(self, const float[:, ::1] outputs, Py_ssize_t first):
         """Take the baseline's outputs [>= first + histories, num_actions] for `write_histories`."""
-        cdef Py_ssize_t n = self.histories.size, t
-        cdef int k = self.advantages.max_legal, i
-        cdef const int16_t* legal
-        if outputs.shape[1] != self.state.game.num_actions or outputs.shape[0] < first + n:
+        cdef Py_ssize_t n = self.histories.size
+        cdef Py_ssize_t actions = self.state.game.num_actions
+        if outputs.shape[1] != actions or outputs.shape[0] < first + n:
             raise ValueError(
                 f"outputs: {outputs.shape[0]}x{outputs.shape[1]}, expected at least {first + n} "
-                f"rows of {self.state.game.num_actions}"
+                f"rows of {actions}"
             )
-        self.baselines = <float*>grown(self.baselines, (n * k + 1) * <Py_ssize_t>sizeof(float))
-        for t in range(n):
-            legal = self.actions_of(self.steps[t])
-            for i in range(k):
-                self.baselines[t * k + i] = outputs[first + t, legal[i]] if legal[i] >= 0 else 0.0
-
-    cdef const int16_t* actions_of(self, Step step):
-        """The legal actions of a decision, padded with -1."""
-        cdef SampleBuffer samples = self.advantages if step.own else self.strategies
-        return samples.actions + step.sample * samples.max_legal
+        self.baselines = <float*>grown(self.baselines, (n * actions + 1) * <Py_ssize_t>sizeof(float))
+        if n:
+            memcpy(self.baselines, &outputs[first, 0], n * actions * sizeof(float))
 
     cpdef back_up(self):
         """Turn the traverser's policies into sampled regrets, and complete `histories`.
@@ -118,33 +109,30 @@ cdef class BaselineWalk(Walk):
         of the decision that followed; after the last one, the return (expected SARSA).
         """
         cdef double value = self.state.utility(self.traverser)
-        cdef double follows = value, correction, sign, mean
-        cdef int k = self.advantages.max_legal, i
-        cdef Py_ssize_t t
-        cdef Step step
-        cdef SampleBuffer samples
+        cdef double follows = value, correction, sign, mean, worth
+        cdef int i
+        cdef Step* step
         cdef float* values
         cdef const float* baselines
         if self.num_steps and self.baselines is NULL:
             raise RuntimeError("back_up: call read_baselines first")
-        for t in range(self.num_steps - 1, -1, -1):
-            step = self.steps[t]
-            samples = self.advantages if step.own else self.strategies
-            values = samples.values + step.sample * k
-            baselines = self.baselines + t * k
+        self.add_samples()
+        while self.num_steps:
+            values = self.take_back()
+            step = &self.steps[self.num_steps]
+            baselines = self.baselines + self.num_steps * self.state.game.num_actions
             sign = 1.0 if step.own else -1.0
-            self.histories.values[t] = <float>(sign * follows)
+            self.histories.values[self.num_steps] = <float>(sign * follows)
             mean = 0.0
-            for i in range(k):
-                mean += values[i] * sign * baselines[i]
-            correction = (value - sign * baselines[step.chosen]) / step.probability
+            for i in range(self.num_legal):
+                mean += values[i] * sign * baselines[self.legal[i]]
+            worth = sign * baselines[self.legal[step.chosen]]
+            correction = (value - worth) / step.probability
             value = mean + values[step.chosen] * correction
             follows = mean
             if step.own:
-                for i in range(k):
-                    if samples.actions[step.sample * k + i] < 0:
-                        break
+                for i in range(self.num_legal):
                     values[i] = <float>(
-                        baselines[i] + (correction if i == step.chosen else 0.0) - value
+                        baselines[self.legal[i]] + (correction if i == step.chosen else 0.0) - value
                     )
-        self.num_steps = 0
+        return value

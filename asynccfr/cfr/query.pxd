@@ -7,6 +7,7 @@ cdef class Query:
     cdef readonly State state
     cdef readonly int player
     cdef int num_legal
+    cdef int moves  # of players and chance since the last decision
     cdef int* legal
     cdef float* outputs
 
@@ -17,4 +18,5 @@ cdef class Query:
 
 
 cdef double* policy_room(int n) except NULL
+cdef float* row_room(int n) except NULL
 cdef int sample_index(const double* probabilities, int n, Rng rng) noexcept nogil

@@ -8,6 +8,7 @@ object; between them lies the forward.
 from libc.stdlib cimport free, malloc
 
 from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
+from asynccfr.cfr.samples cimport grown
 from asynccfr.games.contract cimport TERMINAL_PLAYER
 
 from asynccfr.errors import GameError
@@ -52,7 +53,7 @@ cdef class Query:
     cdef bint play_on(self, Rng rng) except -1:
         """Play chance and forced actions up to a decision; False at the end of the game."""
         while True:
-            self.state.play_chance(rng)
+            self.moves += self.state.play_chance(rng)
             if self.state.current_player == TERMINAL_PLAYER:
                 return False
             self.look()
@@ -61,6 +62,7 @@ cdef class Query:
             if self.num_legal > 1:
                 return True
             self.state.advance(self.legal[0])
+            self.moves += 1
 
     cdef int write_row(self, float* row) except -1:
         """Write the information state of the player to move; return 0."""
@@ -79,21 +81,35 @@ cdef class Query:
         return self.legal[sample_index(policy, self.num_legal, rng)]
 
 
-cdef double* room = NULL
-cdef int room_size = 0
+cdef class Room:
+    """Memory to work in: one for all queries stays in the processor's cache."""
+
+    cdef void* block
+    cdef size_t size
+
+    def __dealloc__(self):
+        free(self.block)
+
+    cdef void* of(self, size_t size) except NULL:
+        """At least so many bytes, until the next call."""
+        if size > self.size:
+            self.block = grown(self.block, size)
+            self.size = size
+        return self.block
+
+
+cdef Room policies = Room()
+cdef Room rows = Room()
 
 
 cdef double* policy_room(int n) except NULL:
-    """Room for a policy, until the next call: one for all queries stays in the processor's cache."""
-    global room, room_size
-    if n > room_size:
-        free(room)
-        room = <double*>malloc(n * sizeof(double))
-        if room is NULL:
-            room_size = 0
-            raise MemoryError
-        room_size = n
-    return room
+    """Room for a policy over `n` actions, until the next call."""
+    return <double*>policies.of(n * sizeof(double))
+
+
+cdef float* row_room(int n) except NULL:
+    """Room for a row of `n` floats, until the next call."""
+    return <float*>rows.of(n * sizeof(float))
 
 
 cdef int sample_index(const double* probabilities, int n, Rng rng) noexcept nogil:

@@ -15,9 +15,11 @@ cdef class SampleBuffer:
     cdef float* values
     cdef float* weights
 
-    cdef int write_features(self, const float* row) except -1
+    cdef Py_ssize_t add(self, Py_ssize_t count) except -1
+    cdef float* write(
+        self, Py_ssize_t index, const float* row, const int* legal, int num_legal, float weight
+    ) noexcept
     cdef void read_features(self, Py_ssize_t index, float* row) noexcept
-    cdef Py_ssize_t append(self, const int* legal, int num_legal, float weight) except -1
     cdef int reserve(self, Py_ssize_t size) except -1
 
 

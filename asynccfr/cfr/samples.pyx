@@ -50,21 +50,34 @@ cdef class SampleBuffer:
     def __len__(self):
         return self.size
 
-    cdef int write_features(self, const float* row) except -1:
-        """Write what the next sample's features will be: uint8 multiples of the quantum, or floats.
+    cdef Py_ssize_t add(self, Py_ssize_t count) except -1:
+        """Add samples that are yet to be written; return the index of the first."""
+        cdef Py_ssize_t first = self.size
+        self.reserve(first + count)
+        self.size = first + count
+        return first
 
-        Until `append` they may be written again.
+    cdef float* write(
+        self, Py_ssize_t index, const float* row, const int* legal, int num_legal, float weight
+    ) noexcept:
+        """Write a sample's information state, actions and weight; return its values, all zero.
+
+        Features are stored as uint8 multiples of the game's quantum, or as the floats of the row.
         """
-        cdef uint8_t* features
+        cdef uint8_t* features = self.features + index * self.feature_bytes
+        cdef int16_t* actions = self.actions + index * self.max_legal
+        cdef float* values = self.values + index * self.max_legal
         cdef int i
-        self.reserve(self.size + 1)
-        features = self.features + self.size * self.feature_bytes
         if self.quanta > 0:
             for i in range(self.tensor_size):
                 features[i] = <uint8_t><int>(row[i] * self.quanta + 0.5)
         else:
             memcpy(features, row, self.feature_bytes)
-        return 0
+        for i in range(self.max_legal):
+            actions[i] = legal[i] if i < num_legal else -1
+        memset(values, 0, self.max_legal * sizeof(float))
+        self.weights[index] = weight
+        return values
 
     cdef void read_features(self, Py_ssize_t index, float* row) noexcept:
         """Write the features of a sample as the floats they were."""
@@ -90,20 +103,6 @@ cdef class SampleBuffer:
         self.weights = <float*>grown(self.weights, capacity * <Py_ssize_t>sizeof(float))
         self.capacity = capacity
         return 0
-
-    cdef Py_ssize_t append(self, const int* legal, int num_legal, float weight) except -1:
-        """Add a sample of the features written last, with zero values; return its index."""
-        cdef Py_ssize_t index = self.size
-        cdef int16_t* actions
-        cdef int i
-        self.reserve(index + 1)
-        memset(self.values + index * self.max_legal, 0, self.max_legal * sizeof(float))
-        actions = self.actions + index * self.max_legal
-        for i in range(self.max_legal):
-            actions[i] = legal[i] if i < num_legal else -1
-        self.weights[index] = weight
-        self.size = index + 1
-        return index
 
     def extend(self, SampleBuffer other not None):
         """Append the samples of another buffer of the same game."""

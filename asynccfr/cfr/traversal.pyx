@@ -46,7 +46,7 @@ async def external_sampling(Walk walk, evaluate):
             for branch in branches:
                 values.append(await external_sampling(branch, evaluate))
             return walk.join(branches, values)
-    return walk.utility
+    return walk.back_up()
 
 
 async def self_play(Episode episode, evaluate):

@@ -5,10 +5,11 @@ from asynccfr.seeding cimport Rng
 
 
 cdef struct Step:
-    # A sampled decision; the sample's values hold the policy, the traverser's until the end.
+    # A sampled decision.
     bint own
-    Py_ssize_t sample
-    int chosen
+    int chosen  # index into the legal actions
+    int moves  # since the decision before
+    float weight
     double probability
 
 
@@ -25,14 +26,18 @@ cdef class Walk(Query):
     cdef bint answered
     cdef Py_ssize_t opened
     cdef Step* steps
-    cdef Py_ssize_t num_steps
+    cdef float* policies  # [steps, max_legal]
+    cdef Py_ssize_t num_steps, own_steps
     cdef Py_ssize_t step_capacity
+    cdef Py_ssize_t next_own, next_other  # samples are written from the last one backwards
 
     cpdef bint advance(self) except -1
     cpdef back_up(self)
     cdef int begin(
         self, int traverser, Rng rng, Rule rule, double epsilon, double max_weight
     ) except -1
-    cdef SampleBuffer buffer(self)
     cdef int choose(self) except -1
+    cdef int reserve(self) except -1
     cdef int remember(self, Step step) except -1
+    cdef int add_samples(self) except -1
+    cdef float* take_back(self) except NULL

@@ -11,11 +11,12 @@ visits: advantage samples in proportion to the counterfactual reach, and strateg
 proportion to their player's own reach, free of the traverser's exploration.
 """
 
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
-from asynccfr.cfr.query cimport Query, policy_room, sample_index
-from asynccfr.cfr.samples cimport SampleBuffer
+from asynccfr.cfr.query cimport Query, policy_room, row_room, sample_index
+from asynccfr.cfr.samples cimport SampleBuffer, grown
 from asynccfr.games.contract cimport State
 from asynccfr.seeding cimport Rng
 
@@ -58,6 +59,7 @@ cdef class Walk(Query):
 
     def __dealloc__(self):
         free(self.steps)
+        free(self.policies)
 
     cdef int begin(
         self, int traverser, Rng rng, Rule rule, double epsilon, double max_weight
@@ -68,14 +70,6 @@ cdef class Walk(Query):
         self.epsilon = epsilon
         self.max_weight = max_weight
         return 0
-
-    cdef int write_row(self, float* row) except -1:
-        self.state.write_tensor(self.player, row)
-        return self.buffer().write_features(row)
-
-    cdef SampleBuffer buffer(self):
-        """Where a sample of the decision that waits belongs."""
-        return self.advantages if self.player == self.traverser else self.strategies
 
     cpdef bint advance(self) except -1:
         """Play on to the next decision; False at the end of the game.
@@ -99,63 +93,107 @@ cdef class Walk(Query):
         return self.state.utility(self.traverser)
 
     cdef int choose(self) except -1:
-        """Record the answered decision as a sample and play a sampled action; return 0."""
+        """Note the answered decision and play a sampled action; return 0."""
         cdef bint own = self.player == self.traverser
-        cdef SampleBuffer buffer = self.buffer()
         cdef int n = self.num_legal, i
-        cdef Py_ssize_t sample = buffer.append(
-            self.legal, n, min(1.0 / self.sampling_reach, self.max_weight)
-        )
-        cdef float* values = buffer.values + sample * buffer.max_legal
+        cdef float weight = min(1.0 / self.sampling_reach, self.max_weight)
         cdef double* policy = policy_room(n)
+        cdef float* kept
+        self.reserve()
+        kept = self.policies + self.num_steps * self.state.game.max_legal_actions
         policy_from_outputs(self.rule, self.outputs, n, policy)
         for i in range(n):
-            values[i] = <float>policy[i]
+            kept[i] = <float>policy[i]
             if own:
                 policy[i] = self.epsilon / n + (1.0 - self.epsilon) * policy[i]
         i = sample_index(policy, n, self.rng)
-        self.remember(Step(own, sample, i, policy[i]))
+        self.remember(Step(own, i, self.moves, weight, policy[i]))
         if own:
             self.sampling_reach *= policy[i]
         self.state.advance(self.legal[i])
+        self.moves = 1
+        return 0
+
+    cdef int reserve(self) except -1:
+        """Make room for one more decision; return 0."""
+        cdef Py_ssize_t capacity
+        if self.num_steps == self.step_capacity:
+            capacity = 2 * self.step_capacity + 16
+            self.steps = <Step*>grown(self.steps, capacity * <Py_ssize_t>sizeof(Step))
+            self.policies = <float*>grown(
+                self.policies,
+                capacity * self.state.game.max_legal_actions * <Py_ssize_t>sizeof(float),
+            )
+            self.step_capacity = capacity
         return 0
 
     cdef int remember(self, Step step) except -1:
         """Keep a decision, before its action is played; return 0."""
-        if self.num_steps == self.step_capacity:
-            self.step_capacity = 2 * self.step_capacity + 16
-            self.steps = <Step*>realloc(self.steps, self.step_capacity * sizeof(Step))
-            if self.steps is NULL:
-                raise MemoryError
         self.steps[self.num_steps] = step
         self.num_steps += 1
+        self.own_steps += step.own
         return 0
 
     cpdef back_up(self):
-        """Outcome sampling's backward pass: turn the traverser's policies into sampled regrets.
+        """Write the samples of a finished walk, on the way back to its start; return its value.
 
-        At a node with policy p, sampled action a and sampling probability q, and v the estimate below:
-        the value of a is v / q and of the others 0, that of the node p(a) v / q, and a regret is
-        the difference, for every legal action (MCCFR, Lanctot et al. 2009, with the value of the
-        history in place of the product of reaches).
+        Outcome sampling's backward pass: at a node with policy p, sampled action a and sampling
+        probability q, and v the estimate below, the value of a is v / q and of the others 0, that of
+        the node p(a) v / q, and a regret is the difference, for every legal action (MCCFR, Lanctot
+        et al. 2009, with the value of the history in place of the product of reaches).
         """
         cdef double value = self.state.utility(self.traverser), below
-        cdef Step step
+        cdef Step* step
         cdef float* values
-        cdef Py_ssize_t t
-        cdef int i, k = self.advantages.max_legal
-        for t in range(self.num_steps - 1, -1, -1):
-            step = self.steps[t]
-            if not step.own:
-                continue
-            values = self.advantages.values + step.sample * k
-            below = value / step.probability
-            value = values[step.chosen] * below
-            for i in range(k):
-                if self.advantages.actions[step.sample * k + i] < 0:
-                    break
-                values[i] = <float>((below if i == step.chosen else 0.0) - value)
-        self.num_steps = 0
+        cdef int i
+        self.add_samples()
+        while self.num_steps:
+            values = self.take_back()
+            step = &self.steps[self.num_steps]
+            if step.own:
+                below = value / step.probability
+                value = values[step.chosen] * below
+                for i in range(self.num_legal):
+                    values[i] = <float>((below if i == step.chosen else 0.0) - value)
+        return value
+
+    cdef int add_samples(self) except -1:
+        """Add the samples that `take_back` is going to write; return 0."""
+        self.next_own = self.advantages.add(self.own_steps) + self.own_steps
+        self.next_other = self.num_steps - self.own_steps
+        self.next_other += self.strategies.add(self.next_other)
+        self.own_steps = 0
+        return 0
+
+    cdef float* take_back(self) except NULL:
+        """Return to the last decision and write its sample, the policy in `values`; return these."""
+        cdef Step* step
+        cdef SampleBuffer samples
+        cdef Py_ssize_t index
+        cdef float* values
+        cdef float* row
+        cdef int i
+        for i in range(self.moves):
+            self.state.retreat()
+        self.look()
+        self.num_steps -= 1
+        step = &self.steps[self.num_steps]
+        self.moves = step.moves
+        if step.own:
+            self.next_own -= 1
+            samples, index = self.advantages, self.next_own
+        else:
+            self.next_other -= 1
+            samples, index = self.strategies, self.next_other
+        row = row_room(samples.tensor_size)
+        self.state.write_tensor(self.player, row)
+        values = samples.write(index, row, self.legal, self.num_legal, step.weight)
+        memcpy(
+            values,
+            self.policies + self.num_steps * samples.max_legal,
+            self.num_legal * sizeof(float),
+        )
+        return values
 
     def branches(self):
         """External sampling: open a sample here and start a walk for each legal action.
@@ -164,8 +202,11 @@ cdef class Walk(Query):
         """
         cdef list children = []
         cdef Walk child
+        cdef float* row = row_room(self.advantages.tensor_size)
         cdef int i
-        self.opened = self.advantages.append(self.legal, self.num_legal, 1.0)
+        self.opened = self.advantages.add(1)
+        self.state.write_tensor(self.player, row)
+        self.advantages.write(self.opened, row, self.legal, self.num_legal, 1.0)
         for i in range(self.num_legal):
             child = Walk.__new__(Walk, self.state.copy())
             child.begin(
@@ -175,6 +216,9 @@ cdef class Walk(Query):
             child.strategies = self.strategies
             child.state.advance(self.legal[i])
             children.append(child)
+        self.add_samples()
+        while self.num_steps:
+            self.take_back()
         return children
 
     def join(self, list children, list below):
@@ -182,7 +226,7 @@ cdef class Walk(Query):
 
         `below` has the value of each walk in `children`; expectation over the policy, not maximum, goes up.
         """
-        cdef int n = self.num_legal, i
+        cdef int n = len(children), i
         cdef double value = 0.0
         cdef float* values = self.advantages.values + self.opened * self.advantages.max_legal
         cdef double* policy = policy_room(n)

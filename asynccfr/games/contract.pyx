@@ -105,10 +105,12 @@ cdef class State:
         raise GameError(f"{self.game}: cannot draw anew what a player does not see")
 
     cdef int play_chance(self, Rng rng) except -1:
-        """Draw until a player is to move or the game is over; return 0."""
+        """Draw until a player is to move or the game is over; return the number of draws."""
+        cdef int draws = 0
         while self.current_player == CHANCE_PLAYER:
             self.advance(self.sample_chance(rng))
-        return 0
+            draws += 1
+        return draws
 
     @property
     def is_terminal(self):
