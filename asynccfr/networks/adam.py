@@ -20,6 +20,16 @@ class Adam:
         self._squares = [torch.zeros_like(parameter) for parameter in self.parameters]
         self._steps = [torch.zeros((), device=parameter.device) for parameter in self.parameters]
 
+    @property
+    def state(self) -> dict[str, Tensor]:
+        """What it remembers, by name: the tensors themselves, to be saved or copied into."""
+        kinds = {"means": self._means, "squares": self._squares, "steps": self._steps}
+        return {
+            f"{kind}.{number}": tensor
+            for kind, tensors in kinds.items()
+            for number, tensor in enumerate(tensors)
+        }
+
     def zero_grad(self) -> None:
         for parameter in self.parameters:
             parameter.grad = None

@@ -8,10 +8,13 @@ import msgspec
 from asynccfr.config import TrainConfig
 
 # How long it runs, how fast, and what is said about it: none alters what an iteration computes,
-# but for the rounding of another device or batch size, and for a schedule that is cut or prolonged.
+# but for the rounding of another device or batch size, and for a schedule or a way of learning that
+# changes from here on.
 FREE = (
     "solver.iterations",
     "solver.anneal",
+    "solver.policy_learning",
+    "solver.critic_learning",
     "inference.driver",
     "inference.device",
     "inference.threads",

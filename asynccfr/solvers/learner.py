@@ -13,6 +13,7 @@ from torch import Tensor
 from asynccfr.config import Learning
 from asynccfr.errors import TrainingDiverged
 from asynccfr.networks import Network
+from asynccfr.networks.adam import Adam
 from asynccfr.reports import FitReport
 from asynccfr.seeding import Rng
 from asynccfr.solvers.protocol import Columns
@@ -34,8 +35,7 @@ class Learner:
         self.name = name
         self.network = network
         self.config = config
-        self.parameters = list(network.parameters())
-        self.adam = torch.optim.Adam(self.parameters, lr=config.learning_rate, fused=True)
+        self.adam = Adam(network.parameters(), config.learning_rate)
 
     def learn(
         self,
@@ -53,10 +53,9 @@ class Learner:
         """
         begun = time.perf_counter()
         draws = np.random.default_rng(rng.bits())
-        device = self.parameters[0].device
+        device = self.adam.parameters[0].device
         batches = max(1, round(decisions / self.config.batch))
-        for group in self.adam.param_groups:
-            group["lr"] = rate * self.config.learning_rate
+        self.adam.learning_rate = rate * self.config.learning_rate
         losses: list[Tensor] = []
         for _ in range(self.config.epochs):
             order = torch.from_numpy(draws.permutation(decisions)).to(device)
@@ -85,33 +84,21 @@ class Learner:
     def step(self, loss: Tensor) -> Tensor:
         self.adam.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_gradient_norm)
+        torch.nn.utils.clip_grad_norm_(self.adam.parameters, self.config.max_gradient_norm)
         self.adam.step()
         return loss.detach()
 
     def columns(self) -> Columns:
-        """The network's parameters and the moments of Adam."""
-        moments = self.adam.state_dict()["state"]
-        held = {f"network.{name}": value for name, value in self.network.state_dict().items()}
-        held |= {
-            f"adam.{number}.{key}": value
-            for number, state in moments.items()
-            for key, value in state.items()
-        }
-        return {name: value.cpu().numpy() for name, value in held.items()}
+        """The network's parameters and what Adam remembers."""
+        return {name: value.cpu().numpy() for name, value in self.tensors().items()}
 
+    @torch.no_grad()
     def restore(self, columns: Columns) -> None:
-        """Take up what `columns` gave. Raises RuntimeError if it does not fit."""
-        network: dict[str, Tensor] = {}
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, column in columns.items():
-            part, rest = name.split(".", 1)
-            value = torch.from_numpy(column.copy())
-            if part == "network":
-                network[rest] = value
-            else:
-                number, key = rest.split(".")
-                moments.setdefault(int(number), {})[key] = value
-        self.network.load_state_dict(network)
-        groups = self.adam.state_dict()["param_groups"]
-        self.adam.load_state_dict({"state": moments, "param_groups": groups})
+        """Take up what `columns` gave. Raises KeyError or RuntimeError if it does not fit."""
+        for name, tensor in self.tensors().items():
+            tensor.copy_(torch.from_numpy(columns[name]))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that `learn` changes, by name."""
+        network = {f"network.{name}": value for name, value in self.network.state_dict().items()}
+        return network | {f"adam.{name}": value for name, value in self.adam.state.items()}

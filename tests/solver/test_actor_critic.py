@@ -98,6 +98,19 @@ async def test_a_resumed_run_may_cut_its_schedule_short(tmp_path):
     assert cut[5] != as_planned[5]
 
 
+async def test_a_resumed_run_may_learn_otherwise(tmp_path):
+    config = small("ppo")
+    with RunFolder.create(tmp_path / "run", config).lock() as folder:
+        await digests(config, folder=folder)
+        slower = small("ppo", iterations=6, policy_learning=LEARNING | {"learning_rate": 1e-4})
+        folder.reconfigure(slower)
+        await digests(slower, folder=folder)
+        changed = [report.sample_digest for report in folder.reports()]
+    as_planned = await digests(small("ppo", iterations=6))
+    assert changed[:4] == as_planned[:4]
+    assert changed[4] != as_planned[4]
+
+
 async def test_a_schedule_of_ones_own():
     """Such as the time that is left; beyond its end, rates stay at a tenth."""
     config = small("ppo")
@@ -109,7 +122,7 @@ async def test_a_schedule_of_ones_own():
     rates = []
     for iteration in shares:
         await trained.iterate(iteration, no_progress)
-        rates.append(trained.policy.adam.param_groups[0]["lr"] / LEARNING["learning_rate"])
+        rates.append(trained.policy.adam.learning_rate / LEARNING["learning_rate"])
     assert rates == pytest.approx([1, 0.55, 0.1])
 
 
