@@ -175,7 +175,7 @@ def run_openspiel(task: Task, seed: int) -> list[Point]:
     points: list[Point] = []
     clock = Clock()
     solver = OpenSpielDeepCFR(task.game, seed)
-    due = task.seconds / 16
+    due = task.seconds / 4
     while not points or clock.cpu < task.seconds:
         solver.iterate()
         if clock.cpu < min(due, task.seconds):
