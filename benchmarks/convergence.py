@@ -55,13 +55,22 @@ class Task(NamedTuple):
     seconds: float
     thresholds: tuple[float, ...] = ()
     solvers: tuple[str, ...] = (OURS,)
+    overrides: tuple[str, ...] = ()
 
+
+# For games of ten thousand information states and more, which 64 units fit badly.
+WIDER = ("solver.network.width=128", "solver.advantage.steps=100")
 
 TASKS = (
     Task("kuhn_poker", "kuhn.yaml", 60, (0.02,)),
     Task("leduc_poker", "leduc.yaml", 600, (0.67, 0.20, 0.13), (OURS, OPENSPIEL)),
-    Task("openspiel:liars_dice", "leduc.yaml", 600),
-    Task("lost_cities(colors=2, numbers=3, wagers=0, hand_size=2, cost=2)", "leduc.yaml", 600),
+    Task("openspiel:liars_dice", "leduc.yaml", 600, overrides=WIDER),
+    Task(
+        "lost_cities(colors=2, numbers=3, wagers=0, hand_size=2, cost=2)",
+        "leduc.yaml",
+        600,
+        overrides=WIDER,
+    ),
 )
 QUICK = (
     Task("kuhn_poker", "kuhn.yaml", 15, (0.02,)),
@@ -141,7 +150,7 @@ class Clock:
 
 def configuration(task: Task, seed: int) -> TrainConfig:
     overrides = [f"game={task.game}", f"seed={seed}", f"solver.iterations={ENDLESS}"]
-    config = load(CONFIGS / task.config, overrides)
+    config = load(CONFIGS / task.config, [*overrides, *task.overrides])
     evaluation = replace(config.evaluation, every=0, opponents=("random",))
     return replace(config, evaluation=evaluation)
 

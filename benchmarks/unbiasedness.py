@@ -175,19 +175,21 @@ class Contributions:
 
     def flush(self) -> None:
         """Take what was added into account."""
-        traversal = self.traversals + np.repeat(np.arange(len(self._counts)), self._counts)
-        self.traversals += len(self._counts)
+        if not self._counts:
+            return
+        count = len(self._counts)
+        traversal = np.repeat(np.arange(count), self._counts)
         self._counts = []
         features, actions, values, weights = self._buffer.take()
         state = np.array([self._index[row.tobytes()] for row in features], dtype=np.int64)
         dense = np.zeros((len(state), self._num_actions + 1))
         np.put_along_axis(dense, actions.astype(int), values * weights[:, None], axis=1)
-        pairs, pair_of = np.unique(
-            np.stack([state, traversal]), axis=1, return_inverse=True
-        )  # external sampling may meet a state twice in a traversal
-        once = np.zeros((pairs.shape[1], self._num_actions))
+        # External sampling may meet a state more than once in a traversal.
+        pairs, pair_of = np.unique(state * count + traversal, return_inverse=True)
+        once = np.zeros((len(pairs), self._num_actions))
         np.add.at(once, pair_of, dense[:, :-1])
-        self._blocks.append((pairs[0], pairs[1], once))
+        self._blocks.append((pairs // count, self.traversals + pairs % count, once))
+        self.traversals += count
         self.regrets += int((actions >= 0).sum())
 
     def judge(self, exact: Floats) -> Judgement:
