@@ -1,4 +1,4 @@
-"""OpenSpiel's PyTorch Deep CFR, with the settings of its literature on Leduc, for a fair race.
+"""OpenSpiel's PyTorch Deep CFR, with the settings of its own example, beside ours.
 
 Needs dm-tree beside OpenSpiel. Its loop is cut into iterations, to look at the clock in between.
 Its average-strategy network is fitted anew for every evaluation; of these fits the clock counts the
@@ -14,8 +14,7 @@ from open_spiel.python.pytorch.deep_cfr import DeepCFRSolver
 from asynccfr.cfr.policy import InformationStates
 from asynccfr.games.openspiel import OpenSpielGame
 
-TRAVERSALS = 1500
-LAYERS = (64, 64, 64, 64)
+TRAVERSALS = 375
 
 
 class OpenSpielDeepCFR:
@@ -31,15 +30,15 @@ class OpenSpielDeepCFR:
         self.iterations = 0
         self._solver = DeepCFRSolver(
             self.game.pyspiel_game,
-            policy_network_layers=LAYERS,
-            advantage_network_layers=LAYERS,
+            policy_network_layers=(64,),
+            advantage_network_layers=(64,),
             num_traversals=TRAVERSALS,
             learning_rate=1e-3,
-            batch_size_advantage=2048,
-            batch_size_strategy=2048,
-            memory_capacity=1_000_000,
-            policy_network_train_steps=5000,
-            advantage_network_train_steps=750,
+            batch_size_advantage=256,
+            batch_size_strategy=256,
+            memory_capacity=100_000,
+            policy_network_train_steps=2500,
+            advantage_network_train_steps=375,
             reinitialize_advantage_networks=True,
             seed=seed,
         )
