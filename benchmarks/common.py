@@ -44,5 +44,10 @@ def report(
     console.print(table)
     if isinstance(where := getattr(record, "machine", None), Machine):
         console.print(str(where))
-    if json is not None:
-        json.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
+    write(record, json)
+
+
+def write(record: Struct, path: Path | None) -> None:
+    """Write a record, if a path was given for it; benchmarks that take long do so in between."""
+    if path is not None:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(record)))

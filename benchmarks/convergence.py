@@ -37,7 +37,7 @@ from asynccfr.config import TrainConfig
 from asynccfr.config_files import load
 from asynccfr.games import load_game
 from asynccfr.training import train
-from benchmarks.common import Machine, machine, report
+from benchmarks.common import Machine, machine, report, write
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 SD_CFR = "SD-CFR average"
@@ -306,8 +306,7 @@ def main(
                     continue
                 click.echo(f"{task.game}: {solver}, seed {seed}", err=True)
                 record.curves.append(run(task, solver, seed))
-                if json is not None:
-                    json.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
+                write(record, json)
     except KeyboardInterrupt:
         click.echo("stopped; what has finished:", err=True)
     rows: list[Sequence[object]] = []

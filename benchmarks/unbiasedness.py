@@ -44,7 +44,7 @@ from asynccfr.networks import InferenceCopy, Network, build_network
 from asynccfr.profiles import NetworkProfile
 from asynccfr.reservoir import Reservoir, Samples
 from asynccfr.seeding import Rng, stream
-from benchmarks.common import Machine, machine, report
+from benchmarks.common import Machine, machine, report, write
 
 GAMES = (
     "kuhn_poker",
@@ -358,6 +358,8 @@ def main(quick: bool, json: Path | None, games: tuple[str, ...]) -> None:
         for scheme in SCHEMES:
             found = asyncio.run(check(text, scheme, 30_000 if quick else 1_000_000, rounds=10))
             checks.append(found)
+            write(Record(machine=machine(), checks=checks), json)
+            click.echo(f"{text}: {scheme}, {found.seconds:.0f} s", err=True)
             plain = found.variance if scheme == "outcome" else plain
             rows.append(
                 (
