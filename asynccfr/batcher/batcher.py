@@ -21,8 +21,9 @@ from typing import Any, Literal, Self, TypeVar
 
 from asynccfr.batcher.adaptive import Forecasts
 from asynccfr.batcher.alarm import Alarm, alarm
+from asynccfr.batcher.batch import Batch
 from asynccfr.batcher.call import wake
-from asynccfr.batcher.core import Batch, Core, Participant, executing
+from asynccfr.batcher.core import Core
 from asynccfr.batcher.execution import (
     AsTask,
     BatchFunction,
@@ -33,7 +34,9 @@ from asynccfr.batcher.execution import (
 )
 from asynccfr.batcher.failures import Outcomes, one_each
 from asynccfr.batcher.isolation import Isolation
+from asynccfr.batcher.participation import Participant
 from asynccfr.batcher.rows import RowPool, Rows
+from asynccfr.batcher.running import executing
 from asynccfr.batcher.statistics import REASONS, BatchRecord, Sizes, Statistics
 from asynccfr.batcher.threads import result_in_thread, submit_in_thread
 from asynccfr.errors import BatcherClosed, BatcherError, ConfigError

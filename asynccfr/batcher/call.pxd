@@ -10,7 +10,7 @@ cdef class Call:
     cdef readonly object item, key, row
     cdef readonly double arrived
     cdef object __weakref__
-    cdef object loop, owner, participant, origin, outcome, callback, context
+    cdef object loop, owner, lane, participant, origin, outcome, callback, context
     cdef list deadline  # its entry in the batcher's heap
     cdef list more_callbacks
     cdef Py_ssize_t size

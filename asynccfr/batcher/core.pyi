@@ -1,50 +1,17 @@
 import asyncio
 from collections.abc import Callable, Hashable
-from contextvars import Context, ContextVar
-from types import TracebackType
+from contextvars import Context
 from typing import Any, Generic, TypeVar
 
 from asynccfr.batcher.adaptive import Forecasts
+from asynccfr.batcher.batch import Batch
 from asynccfr.batcher.call import Call
 from asynccfr.batcher.histogram import Histogram
+from asynccfr.batcher.participation import Participants
 from asynccfr.batcher.rows import RowPool
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-executing: ContextVar[Running | None]
-
-class Batch(Generic[Item, Result]):
-    @property
-    def key(self) -> Hashable: ...
-    @property
-    def calls(self) -> list[Call[Result]]: ...
-    @property
-    def items(self) -> Any: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def started(self) -> float: ...
-    @property
-    def seconds(self) -> float: ...
-    def let_go(self) -> list[Call[Result]]: ...
-    def is_wanted(self, start: int, stop: int) -> bool: ...
-
-class Running:
-    def __new__(cls, core: Core[Any, Any], batch: Batch[Any, Any]) -> Running: ...
-    def end(self) -> None: ...
-
-class Participant:
-    def __new__(cls, core: Core[Any, Any]) -> Participant: ...
-    def __enter__(self) -> Participant: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
 
 class Core(Generic[Item, Result]):
     max_batch: int
@@ -70,8 +37,7 @@ class Core(Generic[Item, Result]):
     timed_out: int
     refused: int
     closed: int
-    participants: int
-    participants_waiting: int
+    participants: Participants
     queue_wait: Histogram
     execution: Histogram
     def __init__(

@@ -14,16 +14,19 @@ that no longer apply are recognised when they come up, and swept out before they
 import os
 
 from contextlib import suppress
-from contextvars import ContextVar
 from heapq import heapify, heappop, heappush
 from operator import index
 from types import GenericAlias
 
-from cpython.contextvars cimport get_value
 from cpython.time cimport monotonic
+from libc.math cimport INFINITY as NEVER, NAN
 
+from asynccfr.batcher.batch cimport Batch
 from asynccfr.batcher.call cimport LANE, LINE, NOWHERE, RUNNING, Call, Place
 from asynccfr.batcher.histogram cimport Histogram
+from asynccfr.batcher.lane cimport Lane
+from asynccfr.batcher.participation cimport Participant, Participants
+from asynccfr.batcher.running cimport Running, running_here
 
 from asynccfr.batcher.failures import personal
 from asynccfr.errors import BatcherClosed, BatcherError, QueueFull
@@ -31,209 +34,7 @@ from asynccfr.errors import BatcherClosed, BatcherError, QueueFull
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
 
-cdef double NEVER = float("inf")
-cdef double NOT_A_NUMBER = float("nan")
 cdef object UNSET = object()
-cdef object participation = ContextVar("asynccfr.batcher.participation", default=None)
-cdef object executing_here = ContextVar("asynccfr.batcher.executing", default=None)
-executing = executing_here
-
-
-cdef class Lane:
-    """Calls in order of arrival; one that has given up stays as a hole until the lane is tidied."""
-
-    cdef object key
-    cdef list calls
-    cdef Py_ssize_t first  # calls before it have left
-    cdef Py_ssize_t live, size
-    cdef double full_since, promise, not_before
-    cdef object entry  # its valid entry in the agenda
-
-    def __cinit__(self, key=None):
-        self.key = key
-        self.calls = []
-        self.full_since = self.promise = NEVER
-
-    cdef void append(self, Call call, Place place):
-        call.place = place
-        self.calls.append(call)
-        self.live += 1
-        self.size += call.size
-
-    cdef Call head(self):
-        """The oldest call; the lane must not be empty."""
-        while (<Call>self.calls[self.first]).place == NOWHERE:
-            self.first += 1
-        return <Call>self.calls[self.first]
-
-    cdef Call pop(self):
-        cdef Call call = self.head()
-        self.calls[self.first] = None
-        self.first += 1
-        self.live -= 1
-        self.size -= call.size
-        if self.first > 32 and self.first > self.live:
-            self.tidy()
-        return call
-
-    cdef list take(self, Py_ssize_t room):
-        """Remove and return the oldest calls that fit into `room`, a sum of sizes."""
-        cdef list taken = []
-        cdef Call call
-        while self.live and self.head().size <= room:
-            call = self.pop()
-            room -= call.size
-            taken.append(call)
-        return taken
-
-    cdef void withdraw(self, Call call):
-        call.place = NOWHERE
-        self.live -= 1
-        self.size -= call.size
-        if len(self.calls) > 2 * self.live + 64:
-            self.tidy()
-
-    cdef void tidy(self):
-        cdef Call call
-        self.calls = [call for call in self.calls[self.first :] if call.place != NOWHERE]
-        self.first = 0
-
-
-cdef class Batch:
-    """Calls that are computed together.
-
-    Attributes:
-        key: their common key.
-        calls: in order of arrival.
-        items: what the function gets: their items, or with a row buffer an array of as many rows.
-        reason: "full", "idle" (nobody else could join), "window" or "closing".
-        size: the sum of their sizes; the number of calls unless `size_of` is given.
-        started: seconds of `time.monotonic`.
-        seconds: how long it took, once it is finished.
-    """
-
-    cdef readonly object key
-    cdef readonly list calls
-    cdef readonly str reason
-    cdef readonly Py_ssize_t size
-    cdef readonly double started, seconds
-    cdef object buffer  # the row buffer, and where in it each call's row is
-    cdef list indices
-
-    __class_getitem__ = classmethod(GenericAlias)
-
-    @property
-    def items(self):
-        cdef Call call
-        if self.buffer is not None:
-            return self.buffer.array[: len(self.calls)]
-        return [call.item for call in self.calls]
-
-    def let_go(self):
-        """Return the calls and forget them: an error's traceback may refer to this batch."""
-        calls, self.calls = self.calls, []
-        return calls
-
-    def is_wanted(self, Py_ssize_t start, Py_ssize_t stop):
-        """Whether anybody still waits for one of these items."""
-        cdef Call call
-        cdef Py_ssize_t i, item
-        for i in range(len(self.calls)):
-            call = self.calls[i]
-            item = i if self.indices is None else self.indices[i]
-            if start <= item < stop and call.place == RUNNING:
-                return True
-        return False
-
-
-cdef class Running:
-    """A batch function at work, as known to whatever it calls.
-
-    It is the value of `executing` in the function's context, which tasks and threads that it starts
-    inherit. Once the function has returned it says nothing any more.
-    """
-
-    cdef Core core
-    cdef set callers  # the batch functions that made the calls of this batch
-
-    def __cinit__(self, Core core, Batch batch):
-        cdef Call call
-        self.core = core
-        self.callers = {call.origin for call in batch.calls if call.origin is not None}
-
-    def end(self):
-        """The function has returned."""
-        self.core = None
-        self.callers = None
-
-    cdef bint is_within(self, Core core):
-        """Whether a batch of that batcher waits for this one, or is this one."""
-        cdef Running caller
-        if self.core is None or self.core is core:
-            return self.core is core
-        for caller in self.callers:
-            if caller.is_within(core):
-                return True
-        return False
-
-
-cdef class Participant:
-    """Somebody who has promised to wait for one call at a time; see `Batcher.participant`.
-
-    One within another stands for it: only the innermost count.
-    """
-
-    cdef Core core
-    cdef Participant previous  # of any batcher, in this context
-    cdef Participant outer  # of this batcher
-    cdef Py_ssize_t calls, inner
-    cdef bint active
-
-    def __cinit__(self, Core core):
-        self.core = core
-
-    def __enter__(self):
-        if self.active:
-            raise BatcherError("the participant is taking part already; make one for each `with`")
-        self.previous = participation.get()
-        self.outer = self.core.participant_in(self.previous)
-        participation.set(self)
-        self.active = True
-        if self.outer is not None:
-            self.outer.inner += 1
-            if self.outer.inner == 1:
-                self.outer.count(-1)
-        self.count(1)
-        return self
-
-    def __exit__(self, *_):
-        participation.set(self.previous)
-        if self.inner == 0:
-            self.count(-1)
-        self.active = False
-        if self.outer is not None:
-            self.outer.inner -= 1
-            if self.outer.counts():
-                self.outer.count(1)
-        if self.core.everyone_waits():
-            self.core.ask_for_turn()
-
-    cdef bint counts(self):
-        return self.active and self.inner == 0
-
-    cdef void count(self, int sign):
-        self.core.participants += sign
-        if self.calls > 0:
-            self.core.participants_waiting += sign
-
-    cdef void waits(self):
-        self.calls += 1
-        self.core.participants_waiting += self.calls == 1 and self.counts()
-
-    cdef void goes_on(self):
-        self.calls -= 1
-        self.core.participants_waiting -= self.calls == 0 and self.counts()
-
 
 cdef long forks = 0  # this process is that many forks away from the first
 
@@ -248,7 +49,7 @@ if hasattr(os, "register_at_fork"):
 
 
 cdef double check_timeout(timeout) except? -1:
-    cdef double seconds = NOT_A_NUMBER
+    cdef double seconds = NAN
     with suppress(TypeError):
         seconds = timeout
     if seconds != seconds:
@@ -276,7 +77,7 @@ cdef class Core:
     cdef Lane line  # calls that wait for the bounded queue to have room
     cdef list agenda, deadlines
     cdef Py_ssize_t serial  # breaks ties in the heaps
-    cdef readonly Py_ssize_t participants, participants_waiting
+    cdef readonly Participants participants
 
     cdef readonly Py_ssize_t queued, queued_size, executing, executing_batches
     cdef readonly Py_ssize_t submitted, succeeded, failed, cancelled, abandoned, timed_out, refused
@@ -318,6 +119,7 @@ cdef class Core:
         self.alarm_at = NEVER
         self.lanes = {}
         self.line = Lane()
+        self.participants = Participants()
         self.agenda = []
         self.deadlines = []
         self.queue_wait = Histogram()
@@ -352,11 +154,12 @@ cdef class Core:
 
     cpdef Call submit(self, item, key=UNSET, timeout=UNSET):
         cdef Call call = Call.__new__(Call)
+        cdef Running origin
         cdef double expires = NEVER
         if not self.is_at_home():
             self._bind()
-        origin = get_value(executing_here)
-        if not self.is_open or (origin is not None and (<Running>origin).is_within(self)):
+        origin = running_here()
+        if not self.is_open or (origin is not None and origin.is_within(self)):
             self._refuse()
         if key is UNSET:
             key = None if self.key_of is None else self.key_of(item)
@@ -378,7 +181,7 @@ cdef class Core:
         self.submitted += 1
         if timeout is not None:
             self.add_deadline(call, expires)
-        if self.participants:
+        if self.participants.count:
             self.note_participant(call)
         return call
 
@@ -412,7 +215,7 @@ cdef class Core:
             batch.reason = "full"
         elif self.is_closing:
             batch.reason = "closing"
-        elif self.window == 0 or self.everyone_waits():
+        elif self.window == 0 or self.participants.everyone_waits():
             batch.reason = "idle"
         elif <double>lane.entry[0] <= now:
             batch.reason = "window" if lane.head().arrived + self.window <= now else "idle"
@@ -429,7 +232,7 @@ cdef class Core:
         batch.size = size - lane.size
         if self.rows is not None:
             rows = [call.row for call in batch.calls]
-            batch.buffer, batch.indices = self.rows.gather(lane.key, rows)
+            batch.buffer, batch.indices = self.rows.gather(lane.buffers, rows)
         for call in batch.calls:
             call.place = RUNNING
             self.queue_wait.add(now - call.arrived)
@@ -527,8 +330,8 @@ cdef class Core:
 
     cpdef bint _is_within_itself(self):
         """Whether this is called by the batch function, or by what it started or called."""
-        origin = get_value(executing_here)
-        return origin is not None and (<Running>origin).is_within(self)
+        cdef Running origin = running_here()
+        return origin is not None and origin.is_within(self)
 
     cpdef void _settle(self, loop):
         """Belong to the event loop, which is running in this thread."""
@@ -578,10 +381,11 @@ cdef class Core:
     cdef int enqueue(self, Call call, double now) except -1:
         cdef Lane lane = self.lanes.get(call.key)
         cdef bint is_due_earlier = lane is None
-        if self.rows is not None:
-            self.write_row(call)
         if lane is None:
             lane = Lane.__new__(Lane, call.key)
+        if self.rows is not None:
+            self.write_row(call, lane)
+        if is_due_earlier:
             self.lanes[call.key] = lane
         lane.append(call, LANE)
         self.queued += 1
@@ -600,12 +404,12 @@ cdef class Core:
             self.wake_at(lane.entry[0])
         return 0
 
-    cdef int write_row(self, Call call) except -1:
+    cdef int write_row(self, Call call, Lane lane) except -1:
         try:
-            call.row = self.rows.place(call.key, call.item)
+            call.row = self.rows.place(lane.buffers, call.item)
         except BaseException:
-            if call.key not in self.lanes:
-                self.rows.abandon(call.key)
+            if lane.live == 0:
+                self.rows.abandon(lane.buffers)
             raise
         call.item = None
         return 0
@@ -628,7 +432,7 @@ cdef class Core:
 
     cdef void release(self, Call call):
         """Take a call out of wherever it is."""
-        cdef Lane lane
+        cdef Lane lane = call.lane
         cdef Place place = call.place
         call.place = NOWHERE
         self.let_go(call)
@@ -640,7 +444,6 @@ cdef class Core:
             self.line.withdraw(call)
             self.admit()
         else:
-            lane = self.lanes[call.key]
             lane.withdraw(call)
             self.queued -= 1
             self.queued_size -= call.size
@@ -657,6 +460,7 @@ cdef class Core:
         if call.deadline is not None:
             call.deadline[2] = None  # the heap would keep the result alive
         call.item = call.row = call.owner = call.participant = call.origin = call.deadline = None
+        call.lane = None
 
     # When the next batch may start.
 
@@ -673,10 +477,14 @@ cdef class Core:
             heapify(self.agenda)
 
     cdef void close_lane(self, Lane lane):
+        cdef Lane other
         lane.entry = None
-        del self.lanes[lane.key]
+        if self.lanes.get(lane.key) is lane:
+            del self.lanes[lane.key]
+        else:  # the key has changed
+            self.lanes = {other.key: other for other in self.lanes.values() if other is not lane}
         if self.rows is not None:
-            self.rows.abandon(lane.key)
+            self.rows.abandon(lane.buffers)
 
     cdef Lane next_lane(self):
         """The lane that is due first, with a valid entry on top of the agenda."""
@@ -691,21 +499,15 @@ cdef class Core:
                 self.file(lane)
         return None
 
-    cdef bint everyone_waits(self):
-        return 0 < self.participants == self.participants_waiting
-
-    cdef Participant participant_in(self, Participant innermost):
-        """Who takes part in this batcher, if anybody does; `innermost` is the context's."""
-        while innermost is not None and (innermost.core is not self or not innermost.active):
-            innermost = innermost.previous
-        return innermost
-
     cdef void note_participant(self, Call call):
-        cdef Participant participant = self.participant_in(participation.get())
+        cdef Participant participant = self.participants.here()
         if participant is not None:
             call.participant = participant
             participant.waits()
-        if self.everyone_waits():
+        self._start_if_everyone_waits()
+
+    def _start_if_everyone_waits(self):
+        if self.participants.everyone_waits():
             self.ask_for_turn()
 
     cdef void add_deadline(self, Call call, double expires):

@@ -8,8 +8,10 @@ from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from asynccfr.batcher.core import Batch, Core, Running, executing
+from asynccfr.batcher.batch import Batch
+from asynccfr.batcher.core import Core
 from asynccfr.batcher.failures import Outcomes, outcomes_of
+from asynccfr.batcher.running import Running, executing
 from asynccfr.batcher.workers import Workers
 from asynccfr.errors import BatcherError
 
@@ -49,7 +51,7 @@ def evaluate_now(function: AnyFunction, items: Sequence[Any]) -> Outcomes:
     count = len(items)
     try:
         results = function(items)
-        if isawaitable(results):
+        if not isinstance(results, list | tuple) and isawaitable(results):
             if isinstance(results, Coroutine):
                 results.close()
             raise BatcherError(
@@ -122,19 +124,20 @@ class InThread:
 
     def start(self, batch: Batch[Any, Any], items: Sequence[Any], done: Done) -> None:
         compute = partial(Within(self._batcher, batch).evaluate_now, self._function, items)
-
-        def finished(outcomes: Outcomes) -> None:
-            self._workers.finished()
-            done(outcomes)
-
-        def report(outcomes: Outcomes) -> None:
-            with suppress(RuntimeError):  # the loop was closed without aclose
-                self._loop.call_soon_threadsafe(finished, outcomes, context=self._batcher.context)
-
         try:
-            self._workers.start(compute, report)
+            self._workers.start(compute, partial(self._report, done))
         except Exception as error:  # there are no more threads to be had
             self._loop.call_soon(done, error)
+
+    def _report(self, done: Done, outcomes: Outcomes) -> None:
+        with suppress(RuntimeError):  # the loop was closed without aclose
+            self._loop.call_soon_threadsafe(
+                self._finished, done, outcomes, context=self._batcher.context
+            )
+
+    def _finished(self, done: Done, outcomes: Outcomes) -> None:
+        self._workers.finished()
+        done(outcomes)
 
     def cancel(self) -> None:
         pass

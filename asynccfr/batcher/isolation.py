@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from asynccfr.batcher.core import Batch
+from asynccfr.batcher.batch import Batch
 from asynccfr.batcher.execution import Execution
 from asynccfr.batcher.failures import Outcomes, one_each
 

@@ -8,7 +8,7 @@ it: a function that keeps its argument, or returns views of it, keeps that buffe
 
 import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,12 +68,10 @@ class RowPool:
         self._dtype = np.dtype(rows.dtype)
         self._max_batch = max_batch
         self._returned: deque[Buffer] = deque(maxlen=spare)
-        self._filling: dict[Hashable, list[Buffer]] = {}
         self._own_references = Buffer(np.empty(0)).references()
 
-    def place(self, key: Hashable, item: Any) -> Place:
-        """Claim the next row of a lane and write the item into it."""
-        buffers = self._filling.setdefault(key, [])
+    def place(self, buffers: list[Buffer], item: Any) -> Place:
+        """Claim the next row of a lane, which has these buffers, and write the item into it."""
         if not buffers or buffers[-1].used == self._max_batch:
             buffers.append(self._empty_buffer())
         buffer = buffers[-1]
@@ -85,11 +83,10 @@ class RowPool:
             self._write(item, buffer.array[index])
         return buffer, index
 
-    def gather(self, key: Hashable, places: Sequence[Place]) -> tuple[Buffer, list[int]]:
+    def gather(self, buffers: list[Buffer], places: Sequence[Place]) -> tuple[Buffer, list[int]]:
         """The buffer whose first rows are the batch, and the row of each call in it."""
         base = places[0][0]
         count = len(places)
-        buffers = self._filling[key]
         while buffers[0] is not base:
             self.recycle(buffers.pop(0))
         buffers.pop(0)
@@ -102,10 +99,10 @@ class RowPool:
                     base.array[indices[call]] = buffer.array[index]
         return base, indices
 
-    def abandon(self, key: Hashable) -> None:
+    def abandon(self, buffers: list[Buffer]) -> None:
         """A lane is empty: nobody waits in its buffers."""
-        for buffer in self._filling.pop(key, ()):
-            self.recycle(buffer)
+        while buffers:
+            self.recycle(buffers.pop(0))
 
     def recycle(self, buffer: Buffer) -> None:
         """Nobody waits in the buffer any more."""

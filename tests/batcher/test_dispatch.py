@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from asynccfr.batcher import Batcher, BatcherError
+from asynccfr.batcher import Batcher, BatcherError, Rows
 from tests.batcher.support import Gate, Recorder, ThreadGate, turns, until
 
 HOUR_US = 3.6e9
@@ -271,7 +271,7 @@ async def test_a_participant_within_another_stands_for_it(build):
                 assert await asyncio.gather(child(2), child(3)) == [4, 6]
                 assert await batcher(4) == 8
     assert record.batches == [[1], [2, 3], [4]]
-    assert (batcher.participants, batcher.participants_waiting) == (0, 0)
+    assert (batcher.participants.count, batcher.participants.waiting) == (0, 0)
 
 
 async def test_an_outer_participant_that_leaves_first():
@@ -287,7 +287,7 @@ async def test_an_outer_participant_that_leaves_first():
                 task = asyncio.create_task(child())
                 await asyncio.sleep(0)
             assert await task == 2
-    assert (batcher.participants, batcher.participants_waiting) == (0, 0)
+    assert (batcher.participants.count, batcher.participants.waiting) == (0, 0)
 
 
 async def test_a_participant_takes_part_once_at_a_time():
@@ -298,3 +298,26 @@ async def test_a_participant_takes_part_once_at_a_time():
                 with pytest.raises(BatcherError, match="taking part already"), participant:
                     pass
                 assert await batcher(item) == 2 * item
+
+
+class Changing:
+    """A key that changes its hash, as it must not."""
+
+    def __init__(self):
+        self.hash = 1
+
+    def __hash__(self):
+        return self.hash
+
+
+@pytest.mark.parametrize("rows", [None, Rows((2,))])
+async def test_a_key_that_changes_keeps_nobody_waiting(rows):
+    keys = [Changing() for _ in range(3)]
+    batcher = Batcher(list, max_batch=8, batch_window_us=2000, inline=True, rows=rows)
+    async with batcher, asyncio.timeout(30):
+        calls = [batcher((i, i), key=key) for i, key in enumerate(keys)]
+        for i, key in enumerate(keys):
+            key.hash = 10 + i
+        calls[0].cancel()
+        assert [tuple(await call) for call in calls[1:]] == [(1, 1), (2, 2)]
+        assert [tuple(await batcher((3, 3), key=key)) for key in keys] == [(3, 3)] * 3
