@@ -190,6 +190,11 @@ async def exception_for_one(make: Make, stack: AsyncExitStack) -> bool:
     return isinstance(first, ValueError) and rest == [1, 2]
 
 
+async def may_empty_its_list(make: Make, stack: AsyncExitStack) -> bool:
+    call = await started(make, stack, Model(lambda items: [items.pop(0) for _ in list(items)]))
+    return await gather(call, range(3)) == [0, 1, 2]
+
+
 def all_told_then_serving(answer: Callable[[list[int]], list[Any]]) -> Callable[..., Any]:
     async def probe(make: Make, stack: AsyncExitStack) -> bool:
         model = Model(answer)
@@ -214,6 +219,7 @@ PROBES: dict[str, Callable[[Make, AsyncExitStack], Awaitable[bool]]] = {
     "cancelling one harms no other": cancelled_harms_nobody,
     "every caller has its own exception": own_exceptions,
     "an exception for one item": exception_for_one,
+    "the function may empty its list": may_empty_its_list,
     "too few results: all are told": all_told_then_serving(lambda items: items[1:]),
     "no sequence: all are told": all_told_then_serving(lambda items: None),  # type: ignore[arg-type,return-value]
     "CancelledError from the function: all are told": all_told_then_serving(cancel_itself),

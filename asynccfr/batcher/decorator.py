@@ -22,9 +22,9 @@ METHODS = "<batched methods>"  # no name that a class could give to something el
 class BatchedFunction(Generic[Item, Result]):
     """A function of a batch that is called with one item: `await function(item)`.
 
-    It makes a new batcher in a forked process, and where the event loop of the last is closed. As a
-    method it gives every instance a batcher of its own, which lives and dies with the instance; as
-    a class method every class.
+    It makes a new batcher in a forked process, where the event loop of the last is closed, and when
+    it is entered again. As a method it gives every instance a batcher of its own, which lives and
+    dies with the instance; as a class method every class.
     """
 
     def __init__(
@@ -82,6 +82,8 @@ class BatchedFunction(Generic[Item, Result]):
         await self.batcher.aclose(cancel=cancel)
 
     async def __aenter__(self) -> Self:
+        if not self._batcher.is_open:
+            self._batcher = self._make_batcher()
         await self.batcher.__aenter__()
         return self
 
