@@ -1,7 +1,9 @@
 """The drivers of a traversal compared on Lost Cities: `python -m benchmarks.traversal`.
 
 Every arm is what training runs, `DeepCFRSolver.traverse`: outcome sampling of the full game with a
-3x512 network, samples carried into the reservoirs. The arms take turns within one process.
+3x512 network, samples carried into the reservoirs. The arms take turns within one process. The
+async driver is measured with few, more and many traversals at once: larger batches make a row's forward
+cheaper, and more games that wait are fetched from further away.
 """
 
 import gc
@@ -26,6 +28,7 @@ from benchmarks.common import (
 )
 
 CONCURRENCY, MAX_BATCH = 1024, 512
+FEWER = (64, 256)
 
 
 class Arm(Struct, frozen=True, kw_only=True):
@@ -104,24 +107,29 @@ def main(quick: bool, json: Path | None) -> None:
     the concurrency; at most 3.0 µs a node outside the forward; bfloat16 at least 1.4 times float32
     where the CPU has AMX.
     """
-    repetitions = 3 if quick else 9
+    repetitions = 2 if quick else 4
     driver = AsyncDriver(concurrency=CONCURRENCY, max_batch=MAX_BATCH)
     many = CONCURRENCY if quick else 2 * CONCURRENCY
     runners = {
         "sync": Runner(Inference(driver=SyncDriver()), many // 50),
         "async float32": Runner(Inference(driver=driver), many),
     }
+    for fewer in FEWER:
+        small = AsyncDriver(concurrency=fewer, max_batch=min(fewer, MAX_BATCH))
+        runners[f"async float32, {fewer} at once"] = Runner(Inference(driver=small), 2 * fewer)
     if multiplies_bfloat16():
         runners["async bfloat16"] = Runner(Inference(driver=driver, dtype="bfloat16"), many)
     arms = take_turns(runners, repetitions)
-    sync, full, *half = (arm.nodes_per_second.median for arm in arms.values())
+    speeds = {name: arm.nodes_per_second.median for name, arm in arms.items()}
+    sync, full = speeds["sync"], speeds["async float32"]
+    half = speeds.get("async bfloat16")
     record = TraversalRecord(
         machine=machine(),
         game="lost_cities",
         concurrency=CONCURRENCY,
         max_batch=MAX_BATCH,
         async_over_sync=full / sync,
-        bfloat16_over_float32=half[0] / full if half else None,
+        bfloat16_over_float32=half / full if half else None,
         realised_batch_over_concurrency=arms["async float32"].realised_batch / CONCURRENCY,
         arms=arms,
     )
@@ -160,7 +168,7 @@ def main(quick: bool, json: Path | None) -> None:
     ):
         print(f"{name:<34}{value:6.2f}   bar {bar}")
     if half:
-        print(f"{'bfloat16 over float32':<34}{half[0] / full:6.2f}   bar ≥ 1.4 with AMX")
+        print(f"{'bfloat16 over float32':<34}{half / full:6.2f}   bar ≥ 1.4 with AMX")
     else:
         print("bfloat16: not measured, this processor has no arithmetic for it")
 

@@ -1,13 +1,18 @@
 """A model of nodes a second, checked against every configuration of a grid.
 
-A run takes as long as everything but its forwards, and its forwards. The first is a run of the same
-driver whose network costs nothing; it also says which batches are met. The second sums, over those
-batches, what the forward profile of the network says. The model is used only where it is right.
+A run takes as long as everything but its forwards, and its forwards. Both are measured in runs of
+the other configurations, never of the one that is predicted: all that is not a forward, and the
+sizes of the batches, where as many games wait for the same network in another dtype or with other
+threads; what a forward of so many rows costs, where the same network answers other numbers of
+games. The runs take turns, so that both sides see the same machine. The model is used only where
+it is right.
 """
 
 import itertools
 import os
-from collections.abc import Sequence
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -16,17 +21,16 @@ from msgspec.structs import replace
 
 from asynccfr.config import AsyncDriver, Inference, Network
 from asynccfr.event_loop import run
-from asynccfr.inference.evaluator import Forward, padded
-from asynccfr.profiling.forward import Way, torch_threads
-from asynccfr.profiling.forward import measure as measure_forward
-from asynccfr.profiling.lines import Curve
+from asynccfr.inference.evaluator import Evaluator, Floats, Forward, padded
+from asynccfr.profiling.forward import torch_threads
+from asynccfr.profiling.lines import fit
 from asynccfr.profiling.measuring import Spread, multiplies_bfloat16, spread
 from asynccfr.profiling.phases import Run, run_batched
-from asynccfr.profiling.subject import OUTPUT_SCALE, Scale, Subject
+from asynccfr.profiling.subject import Scale, Subject
 
 TRUSTED_ERROR = 0.10
 NEAR_BEST = 0.90
-MOST_REPETITIONS = 3
+REPETITIONS = 2
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -69,6 +73,31 @@ class Calibration(Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Trial(Struct, frozen=True, kw_only=True):
+    """One run of a setting; `batches` are the padded rows of each forward and its seconds."""
+
+    setting: Setting
+    ran: Run
+    batches: list[tuple[int, float]]
+
+    @property
+    def outside_seconds(self) -> float:
+        """Of a node, all but the forwards."""
+        return (self.ran.seconds - self.ran.forward_seconds) / self.ran.nodes
+
+
+class TimedEvaluator(Evaluator):
+    """Keeps the seconds of every forward."""
+
+    batches: list[tuple[int, float]]
+
+    def outputs(self, player: int, size: int) -> Floats:
+        started = time.perf_counter()
+        outputs = super().outputs(player, size)
+        self.batches.append((padded(size), time.perf_counter() - started))
+        return outputs
+
+
 def grid(subject: Subject, scale: Scale) -> list[Setting]:
     """At least 24 settings: the user's network and a narrower one, up to all cores."""
     most = scale.concurrency
@@ -88,85 +117,88 @@ def grid(subject: Subject, scale: Scale) -> list[Setting]:
 
 def measure(subject: Subject, scale: Scale) -> Calibration:
     settings = grid(subject, scale)
-    drivers = {
-        (s.concurrency, s.max_batch): AsyncDriver(concurrency=s.concurrency, max_batch=s.max_batch)
-        for s in settings
+    networks = {
+        (width, dtype): subject.forwards(
+            dtype=getattr(torch, dtype), network=narrowed(subject, width)
+        )
+        for width, dtype in {(setting.width, setting.dtype) for setting in settings}
     }
-    curves = {
-        key: forward_curve(subject, scale, *key)
-        for key in {(s.width, s.dtype, s.threads) for s in settings}
-    }
-    speeds: list[list[float]] = [[] for _ in settings]
-    without: dict[tuple[int, int], list[Run]] = {key: [] for key in drivers}
-    for iteration in range(min(scale.repetitions, MOST_REPETITIONS)):
-        for key, driver in drivers.items():
-            free = free_forwards(subject, driver.max_batch)
-            without[key].append(end_to_end(subject, scale, driver, free, iteration))
-        for setting, kept in zip(settings, speeds, strict=True):
-            driver = drivers[setting.concurrency, setting.max_batch]
-            forwards = subject.forwards(
-                dtype=getattr(torch, setting.dtype), network=narrowed(subject, setting.width)
-            )
-            with torch_threads(setting.threads):
-                kept.append(end_to_end(subject, scale, driver, forwards, iteration).speed)
+    trials: list[Trial] = []
+    for iteration in range(REPETITIONS + 1):
+        for setting in settings:
+            forwards = networks[setting.width, setting.dtype]
+            done = trial(subject, scale, setting, forwards, iteration)
+            trials += [done] if iteration else []
     return judged(
-        [
-            prediction(
-                setting,
-                without[setting.concurrency, setting.max_batch],
-                curves[setting.width, setting.dtype, setting.threads],
-                kept,
-            )
-            for setting, kept in zip(settings, speeds, strict=True)
-        ],
+        [prediction(setting, trials) for setting in settings],
         subject.solver().config.network.width,
     )
+
+
+def trial(
+    subject: Subject, scale: Scale, setting: Setting, forwards: list[Forward], iteration: int
+) -> Trial:
+    """Run a setting; the first iteration is a short one that warms up."""
+    traversals = max(setting.concurrency, scale.traversals // 8) if iteration else 1
+    driver = AsyncDriver(concurrency=setting.concurrency, max_batch=setting.max_batch)
+    solver = subject.solver(Inference(driver=driver), traversals=traversals)
+    evaluator = TimedEvaluator(
+        forwards, subject.game, device=subject.device, max_batch=driver.max_batch
+    )
+    evaluator.batches = []
+    with torch_threads(setting.threads):
+        ran = run(run_batched(subject, solver, evaluator, driver, iteration=iteration + 1))
+    return Trial(setting=setting, ran=ran, batches=evaluator.batches)
 
 
 def narrowed(subject: Subject, width: int) -> Network:
     return replace(subject.solver().config.network, width=width)
 
 
-def forward_curve(subject: Subject, scale: Scale, width: int, dtype: str, threads: int) -> Curve:
-    way = Way(device=subject.device.type, dtype=dtype, threads=threads)
-    found = measure_forward(subject, scale, way, narrowed(subject, width)).curve
-    assert found is not None
-    return found
-
-
-def free_forwards(subject: Subject, max_batch: int) -> list[Forward]:
-    """Networks that cost nothing and have mixed policies."""
-    generator = torch.Generator().manual_seed(0)
-    shape = (padded(max_batch), subject.game.num_actions)
-    outputs = OUTPUT_SCALE * torch.randn(shape, generator=generator)
-    return [lambda rows: outputs[: len(rows)]] * subject.game.num_players
-
-
-def end_to_end(
-    subject: Subject, scale: Scale, driver: AsyncDriver, forwards: list[Forward], iteration: int
-) -> Run:
-    traversals = max(driver.concurrency, scale.traversals // 4)
-    solver = subject.solver(Inference(driver=driver), traversals=traversals)
-    evaluator = subject.evaluator(driver.max_batch, forwards)
-    return run(run_batched(subject, solver, evaluator, driver, iteration=iteration + 1))
-
-
-def prediction(
-    setting: Setting, without: Sequence[Run], curve: Curve, speeds: list[float]
-) -> Prediction:
-    outside = [(ran.seconds - ran.forward_seconds) / ran.nodes for ran in without]
-    forwards = [
-        sum(curve.at(padded(size)) for size in ran.batch_sizes) * 1e-6 / ran.nodes
-        for ran in without
-    ]
-    predicted = 1 / float(np.median(outside) + np.median(forwards))
-    measured = spread(speeds)
+def prediction(setting: Setting, trials: Sequence[Trial]) -> Prediction:
+    """Nodes a second of a setting, from the trials of all others."""
+    others = [each for each in trials if each.setting != setting]
+    alike = [each for each in others if games_alike(each.setting, setting)]
+    same_network = [each for each in alike if each.setting.width == setting.width] or alike
+    cost = forward_cost([each for each in others if forwards_alike(each.setting, setting)])
+    outside = np.median([each.outside_seconds for each in same_network])
+    forwards = np.median(
+        [sum(cost(rows) for rows, _ in each.batches) / each.ran.nodes for each in same_network]
+    )
+    predicted = 1 / float(outside + forwards)
+    measured = spread([each.ran.speed for each in trials if each.setting == setting])
     return Prediction(
         setting=setting,
         predicted=predicted,
         measured=measured,
         error=predicted / measured.median - 1,
     )
+
+
+def games_alike(one: Setting, other: Setting) -> bool:
+    return (one.concurrency, one.max_batch) == (other.concurrency, other.max_batch)
+
+
+def forwards_alike(one: Setting, other: Setting) -> bool:
+    return (one.width, one.dtype, one.threads) == (other.width, other.dtype, other.threads)
+
+
+def forward_cost(trials: Sequence[Trial]) -> Callable[[int], float]:
+    """Seconds of a forward by its padded rows: as met where it was, on a line beyond."""
+    met: defaultdict[int, list[float]] = defaultdict(list)
+    for each in trials:
+        for rows, seconds in each.batches:
+            met[rows].append(seconds)
+    sizes = sorted(met)
+    medians = [float(np.median(met[size])) for size in sizes]
+    per_row = fit(sizes, medians).per_row_us if len(sizes) > 2 else 0.0
+
+    def cost(rows: int) -> float:
+        if rows <= sizes[-1]:
+            return float(np.interp(rows, sizes, medians))
+        return medians[-1] + per_row * (rows - sizes[-1])
+
+    return cost
 
 
 def judged(predictions: list[Prediction], width: int) -> Calibration:

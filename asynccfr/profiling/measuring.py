@@ -1,18 +1,27 @@
-"""How everything here is measured: repetitions, arms in turns, medians with spread, the machine."""
+"""How everything here is measured: repetitions, arms in turns, medians with spread, the machine.
+
+It does without torch: what the batcher is measured with need not have it.
+"""
 
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import quantiles
+from typing import Any
 
-import torch
 from msgspec import Struct
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """Where and with what a benchmark ran; `load` is the mean of runnable processes of a minute."""
+    """Where and with what a benchmark ran.
+
+    Fields:
+        load: the mean of runnable processes of a minute.
+        accelerator, torch, torch_threads: None where torch is not used.
+    """
 
     system: str
     processor: str
@@ -20,15 +29,15 @@ class Machine(Struct, frozen=True, kw_only=True):
     load: float
     accelerator: str | None
     python: str
-    torch: str
-    torch_threads: int
+    torch: str | None
+    torch_threads: int | None
 
     def __str__(self) -> str:
-        return (
+        text = (
             f"{self.processor}, {self.cores} cores, {self.accelerator or 'no GPU'}, load "
-            f"{self.load:.1f}; {self.system}; Python {self.python}, torch {self.torch}, "
-            f"{self.torch_threads} threads"
+            f"{self.load:.1f}; {self.system}; Python {self.python}"
         )
+        return f"{text}, torch {self.torch}, {self.torch_threads} threads" if self.torch else text
 
 
 class Spread(Struct, frozen=True, kw_only=True):
@@ -44,15 +53,17 @@ class Spread(Struct, frozen=True, kw_only=True):
 
 
 def machine() -> Machine:
+    torch: Any = sys.modules.get("torch")
+    has_gpu = torch is not None and torch.cuda.is_available()
     return Machine(
         system=platform.platform(),
         processor=processor(),
         cores=os.cpu_count() or 1,
         load=os.getloadavg()[0],
-        accelerator=torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        accelerator=torch.cuda.get_device_name() if has_gpu else None,
         python=platform.python_version(),
-        torch=str(torch.__version__),
-        torch_threads=torch.get_num_threads(),
+        torch=str(torch.__version__) if torch else None,
+        torch_threads=torch.get_num_threads() if torch else None,
     )
 
 
@@ -65,6 +76,8 @@ def processor() -> str:
 
 def multiplies_bfloat16() -> bool:
     """Whether there is hardware for bfloat16; without it torch emulates, several times slower."""
+    import torch
+
     if torch.cuda.is_available():
         return True
     flags = Path("/proc/cpuinfo")

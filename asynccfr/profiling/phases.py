@@ -100,7 +100,7 @@ async def run_batched(
 ) -> Run:
     """What the solver does for one player, with an evaluator and a batcher of one's own."""
     traversals = solver.config.traversals
-    plan = subject.plan(traversals, iteration)
+    plan = solver.plan(iteration, 0)
     collector = subject.collector(solver, iteration)
     walks = plan.walks(subject.game, range(traversals), collector.finished)
     if batcher is None:

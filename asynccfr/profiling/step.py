@@ -1,8 +1,9 @@
 """One step of the batcher in parts, each measured by itself, and as a whole.
 
-In the whole, tasks that have been woken submit their next row at once. To take the parts apart,
-three batches are submitted in one go: what lies between the second and the third is the wake-up
-alone, for the tasks of the second only go on to wait for the third.
+In the whole, tasks that have been woken submit their next row at once, and the phases of its
+batches are timed. To take apart what lies between two batches, three are submitted in one go:
+between the second and the third is the wake-up alone, for the tasks of the second only go on to
+wait for the third.
 """
 
 import asyncio
@@ -15,7 +16,6 @@ from asynccfr.batcher import Batcher, Call
 from asynccfr.cfr.query import Query
 from asynccfr.cfr.walk import Walk
 from asynccfr.event_loop import run
-from asynccfr.inference.evaluator import Evaluator
 from asynccfr.profiling.lines import Curve, fit
 from asynccfr.profiling.measuring import Spread, spread
 from asynccfr.profiling.phases import PHASES, PhasedEvaluator, phased
@@ -26,17 +26,19 @@ STEPS = 4
 
 
 class StepCost(Struct, frozen=True, kw_only=True):
-    """A step of the batcher: `parts` by name, and `whole` measured without instruments.
+    """A step of the batcher: `parts` by name, and the `whole`.
 
     On a CPU launching and computing are one: it is all in `forward`.
 
     Fields:
         sum_over_whole: sum of the parts over the whole, at each number of rows.
+        unaccounted_us: the whole less the parts, at each number of rows.
     """
 
     parts: dict[str, Curve]
     whole: Curve
     sum_over_whole: list[float]
+    unaccounted_us: list[float]
 
     def overhead_us(self, rows: float) -> float:
         """What the batcher itself costs."""
@@ -49,11 +51,10 @@ def measure(subject: Subject, scale: Scale) -> StepCost:
     found: dict[int, dict[str, list[float]]] = {}
     for size in sizes:
         walks, evaluator = waiting[:size], phased(subject, size)
-        plain = subject.evaluator(size)
-        kept = found[size] = {name: [] for name in (*PARTS, "whole")}
+        kept = found[size] = {name: [] for name in (*PARTS, "whole", "unaccounted")}
         for repetition in range(2 * scale.repetitions + 1):
-            parts = run(apart(walks, evaluator))
-            parts["whole"] = run(whole(walks, plain))
+            parts = run(apart(walks, evaluator)) | run(whole(walks, evaluator))
+            parts["unaccounted"] = parts["whole"] - sum(parts[name] for name in PARTS)
             for name, seconds in parts.items() if repetition else ():
                 kept[name].append(seconds * 1e6)
     spreads = {
@@ -63,9 +64,9 @@ def measure(subject: Subject, scale: Scale) -> StepCost:
         name: to_curve(sizes, [spreads[size][name] for size in sizes]) for name in (*PARTS, "whole")
     }
     whole_step = curves.pop("whole")
-    sums = [sum(part.us[i] for part in curves.values()) for i in range(len(sizes))]
-    ratios = [total / us for total, us in zip(sums, whole_step.us, strict=True)]
-    return StepCost(parts=curves, whole=whole_step, sum_over_whole=ratios)
+    rest = [spreads[size]["unaccounted"].median for size in sizes]
+    ratios = [1 - us / total for us, total in zip(rest, whole_step.us, strict=True)]
+    return StepCost(parts=curves, whole=whole_step, sum_over_whole=ratios, unaccounted_us=rest)
 
 
 def to_curve(sizes: list[int], found: Sequence[Spread]) -> Curve:
@@ -80,37 +81,28 @@ def to_curve(sizes: list[int], found: Sequence[Spread]) -> Curve:
 
 
 async def apart(walks: list[Walk], evaluator: PhasedEvaluator) -> dict[str, float]:
-    """Seconds of each part of a step, the mean of several."""
+    """Seconds to collect a batch and to wake those who wait for it, the mean of several steps."""
     player = walks[0].player
-    phases: list[dict[str, float]] = []
-    total = dict.fromkeys(PARTS, 0.0)
-
-    def evaluate(queries: list[Query]) -> list[Query]:
-        evaluator(queries)
-        phases.append(dict(evaluator.seconds))
-        return queries
+    total = {"collect": 0.0, "wake-up": 0.0}
 
     async def wait(*calls: Call[Query]) -> None:
         for call in calls:
             await call
 
-    async with Batcher(evaluate, max_batch=len(walks), inline=True) as batcher:
+    async with Batcher(evaluator, max_batch=len(walks), inline=True) as batcher:
         for _ in range(STEPS):
             evaluator.reset()
-            phases.clear()
             started = time.perf_counter()
             rounds = [[batcher.submit(walk, player) for walk in walks] for _ in range(3)]
             total["collect"] += (time.perf_counter() - started) / 3
             await asyncio.gather(*map(asyncio.ensure_future, map(wait, *rounds)))
             (_, second_end), (third_start, _) = evaluator.spans[1:]
             total["wake-up"] += third_start - second_end
-            for phase in PHASES:
-                total[phase] += phases[1][phase] - phases[0][phase]
     return {name: seconds / STEPS for name, seconds in total.items()}
 
 
-async def whole(walks: list[Walk], evaluator: Evaluator) -> float:
-    """Seconds a step, of tasks that ask again as soon as they are answered."""
+async def whole(walks: list[Walk], evaluator: PhasedEvaluator) -> dict[str, float]:
+    """Seconds a step, and of each phase of it, of tasks that ask again as soon as answered."""
     player = walks[0].player
     marks: list[float] = []
 
@@ -118,6 +110,8 @@ async def whole(walks: list[Walk], evaluator: Evaluator) -> float:
         for _ in range(STEPS + 1):
             await batcher.submit(walk, player)
             if walk is walks[0]:
+                if not marks:
+                    evaluator.reset()
                 marks.append(time.perf_counter())
 
     async with (
@@ -126,4 +120,5 @@ async def whole(walks: list[Walk], evaluator: Evaluator) -> float:
     ):
         for walk in walks:
             group.create_task(ask(walk))
-    return (marks[-1] - marks[0]) / STEPS
+    phases = {name: seconds / STEPS for name, seconds in evaluator.seconds.items()}
+    return phases | {"whole": (marks[-1] - marks[0]) / STEPS}

@@ -48,7 +48,7 @@ class Scale(Struct, frozen=True, kw_only=True):
     repetitions: int = 5
     most_rows: int = 4096
     traversals: int = 512
-    concurrency: int = 512
+    concurrency: int = 256
 
     @property
     def sizes(self) -> list[int]:

@@ -93,9 +93,8 @@ def step(profile: Profile) -> RenderableType:
     last = found.whole.rows[-1]
     columns = ("part", *LINE, f"{last} rows")
     rows = [(name, *line(part), part.us[-1]) for name, part in found.parts.items()]
-    total = sum(part.us[-1] for part in found.parts.values())
     rows += [
-        ("sum of the parts", *[""] * 5, total),
+        ("unaccounted", *[""] * 5, found.unaccounted_us[-1]),
         ("the whole", *line(found.whole), found.whole.us[-1]),
     ]
     ratios = ", ".join(
