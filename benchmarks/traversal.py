@@ -2,8 +2,8 @@
 
 Every arm is what training runs, `DeepCFRSolver.traverse`: outcome sampling of the full game with a
 3x512 network, samples carried into the reservoirs. The arms take turns within one process. The
-async driver is measured with few, more and many traversals at once: larger batches make a row's forward
-cheaper, and more games that wait are fetched from further away.
+async driver is measured with few, more and many traversals at once: larger batches make a row's
+forward cheaper, and more games that wait are fetched from further away.
 """
 
 import gc
