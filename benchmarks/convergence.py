@@ -58,19 +58,14 @@ class Task(NamedTuple):
     overrides: tuple[str, ...] = ()
 
 
-# For games of ten thousand information states and more, which 64 units fit badly.
+SMALL_LOST_CITIES = "lost_cities(colors=2, numbers=3, wagers=0, hand_size=2, cost=2)"
 WIDER = ("solver.network.width=128", "solver.advantage.steps=100")
 
 TASKS = (
     Task("kuhn_poker", "kuhn.yaml", 60, (0.02,)),
     Task("leduc_poker", "leduc.yaml", 600, (0.67, 0.20, 0.13), (OURS, OPENSPIEL)),
-    Task("openspiel:liars_dice", "leduc.yaml", 600, overrides=WIDER),
-    Task(
-        "lost_cities(colors=2, numbers=3, wagers=0, hand_size=2, cost=2)",
-        "leduc.yaml",
-        600,
-        overrides=WIDER,
-    ),
+    Task("openspiel:liars_dice", "leduc.yaml", 600),
+    Task(SMALL_LOST_CITIES, "leduc.yaml", 600, overrides=WIDER),
 )
 QUICK = (
     Task("kuhn_poker", "kuhn.yaml", 15, (0.02,)),
@@ -245,7 +240,7 @@ def plot(curves: Sequence[Curve], path: Path) -> None:
     figure.axes[0].set_ylabel("NashConv")
     figure.axes[0].legend(fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=80)
 
 
 def rows_of(task: Task, curves: Sequence[Curve]) -> Iterator[Sequence[object]]:

@@ -23,10 +23,9 @@ from asynccfr.event_loop import run
 from asynccfr.games import load_game
 from asynccfr.solvers.deep_cfr import DeepCFRSolver
 from benchmarks.common import Machine, Spread, machine, options, report, spread
-from benchmarks.convergence import CONFIGS
+from benchmarks.convergence import CONFIGS, SMALL_LOST_CITIES
 from benchmarks.traversal import take_turns
 
-SMALL_LOST_CITIES = "lost_cities(colors=2, numbers=3, wagers=0, hand_size=2, cost=2)"
 WIDE = ("solver.network.width=512", "solver.network.depth=3")
 
 
