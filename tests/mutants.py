@@ -102,8 +102,8 @@ MUTANTS = [
     Mutant(
         "strategy samples at the traverser's nodes",
         "asynccfr/cfr/walk.pyx",
-        "return self.advantages if self.player == self.traverser else self.strategies",
-        "return self.strategies if self.player == self.traverser else self.advantages",
+        "self.remember(Step(own, i, self.moves, weight, policy[i]))",
+        "self.remember(Step(not own, i, self.moves, weight, policy[i]))",
         f"{UNBIASED} -k outcome",
     ),
     Mutant(
@@ -116,8 +116,8 @@ MUTANTS = [
     Mutant(
         "exploration in the strategy target",
         "asynccfr/cfr/walk.pyx",
-        "values[i] = <float>policy[i]\n",
-        "values[i] = <float>(self.epsilon / n + (1.0 - self.epsilon) * policy[i])\n",
+        "kept[i] = <float>policy[i]\n",
+        "kept[i] = <float>(self.epsilon / n + (1.0 - self.epsilon) * policy[i])\n",
         "tests/cfr/test_samples.py -k exploration",
     ),
     Mutant(
@@ -172,7 +172,7 @@ MUTANTS = [
     Mutant(
         "the baseline is not added back",
         "asynccfr/cfr/baseline.pyx",
-        "baselines[i] + (correction if i == step.chosen else 0.0) - value",
+        "baselines[self.legal[i]] + (correction if i == step.chosen else 0.0) - value",
         "(correction if i == step.chosen else 0.0) - value",
         "tests/cfr/test_unbiased.py -k any_baseline",
     ),
