@@ -230,7 +230,7 @@ def plot(outcomes: Sequence[Outcome], path: Path) -> None:
 @click.option("--quick", is_flag=True, help="Two arms, one seed, within a minute.")
 @click.option("--json", type=click.Path(path_type=Path), help="Write the record here, run by run.")
 @click.option("--plots", type=click.Path(path_type=Path), help="Draw into this folder.")
-@click.option("--only", help="Only the base and arms whose name contains this.")
+@click.option("--only", multiple=True, help="Only the base and arms whose name contains this.")
 @click.option("--game", default=SMALL, show_default=True)
 @click.option("--iterations", type=int, default=80, show_default=True)
 @click.option("--games", type=int, default=192, show_default=True, help="Of an iteration.")
@@ -240,7 +240,7 @@ def main(
     quick: bool,
     json: Path | None,
     plots: Path | None,
-    only: str | None,
+    only: tuple[str, ...],
     game: str,
     iterations: int,
     games: int,
@@ -248,7 +248,7 @@ def main(
     deals: int,
 ) -> None:
     """Train with one change at a time, and tell what each is worth."""
-    arms = [arm for arm in ARMS if arm.name == BASE or not only or only in arm.name]
+    arms = [arm for arm in ARMS if not only or any(part in arm.name for part in (BASE, *only))]
     if quick:
         arms, seeds, iterations, games, deals = arms[:2], 1, 6, 48, 100
     record = Record(machine=machine(), game=game, outcomes=[])
