@@ -165,8 +165,8 @@ MUTANTS = [
     Mutant(
         "the opponent's utility has the traverser's sign",
         "asynccfr/cfr/walk.pyx",
-        "        return self.state.utility(self.traverser)",
-        "        return self.state.utility(0)",
+        "cdef double value = self.state.utility(self.traverser), below",
+        "cdef double value = self.state.utility(0), below",
         f"{UNBIASED} -k external",
     ),
     Mutant(

@@ -87,11 +87,6 @@ cdef class Walk(Query):
         """Whether the decision that waits is the traverser's."""
         return self.player == self.traverser
 
-    @property
-    def utility(self):
-        """The traverser's return; the game must be over."""
-        return self.state.utility(self.traverser)
-
     cdef int choose(self) except -1:
         """Note the answered decision and play a sampled action; return 0."""
         cdef bint own = self.player == self.traverser
