@@ -58,6 +58,22 @@ def with_overrides(config: TrainConfig, overrides: Iterable[str]) -> TrainConfig
     return resolve(msgspec.to_builtins(config), overrides, source="config")
 
 
+def checked(config: TrainConfig) -> TrainConfig:
+    """A configuration made in Python, its values checked as those of a file are.
+
+    Raises ConfigError naming the field, its value and what was expected.
+    """
+    if not isinstance(config, TrainConfig):
+        raise ConfigError(
+            f"config: expected a TrainConfig, got {_shown(config)}; config_files.load reads a file "
+            "and config_files.resolve a dict"
+        )
+    try:
+        return resolve(msgspec.to_builtins(config))
+    except TypeError as error:
+        raise ConfigError(f"config: not plain data: {error}") from None
+
+
 def dump(config: TrainConfig) -> str:
     """The configuration with every default written out, as YAML that `load` reads back."""
     return dump_yaml(msgspec.to_builtins(config))

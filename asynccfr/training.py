@@ -15,6 +15,7 @@ from asynccfr.agents import Agent, MixtureAgent
 from asynccfr.arena import MatchPlan, play_match
 from asynccfr.cfr.best_response import nash_conv
 from asynccfr.config import TrainConfig
+from asynccfr.config_files import checked
 from asynccfr.errors import CheckpointError, ConfigError, RunError
 from asynccfr.games import Game, configured_game
 from asynccfr.inference.devices import resolve_device
@@ -73,6 +74,7 @@ async def train(
     folder then holds everything up to its last checkpoint. Raises ConfigError, GameError or
     RunError before any work, TrainingDiverged if a fit explodes.
     """
+    config = checked(config)
     if config.inference.threads:
         torch.set_num_threads(config.inference.threads)
     if game is None:

@@ -59,7 +59,11 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, config: TrainConfig) -> Self:
-        """A new run in a folder that does not exist yet or is empty. Raises RunError otherwise."""
+        """A new run in a folder that does not exist yet or is empty. Raises RunError otherwise.
+
+        Raises ConfigError for a configuration that could not be read back.
+        """
+        config = config_files.checked(config)
         folder = cls(Path(path), config)
         if config.run.tensorboard:
             require_tensorboard()

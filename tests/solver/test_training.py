@@ -6,6 +6,7 @@ from contextlib import aclosing
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import asynccfr
 from asynccfr.agents import Agent
@@ -309,3 +310,23 @@ async def test_fewer_iterations_than_are_saved_are_remarked_on(tmp_path, caplog)
         folder.reconfigure(shorter)
         assert await digests(shorter, folder=folder) == []
     assert "iteration 3 is saved already" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"iterations": 0}, "solver.iterations = 0"),
+        ({"average": "sdcfr"}, "solver.average = 'sdcfr'"),
+        ({"sampling": "external"}, "solver.sampling = 'external'"),
+    ],
+)
+async def test_a_configuration_made_in_python_is_checked_too(tmp_path, changes, told):
+    config = small_config()
+    wrong = replace(config, solver=replace(config.solver, **changes))
+    with pytest.raises(ConfigError, match=told):
+        await digests(wrong)
+    with pytest.raises(ConfigError, match=told):
+        RunFolder.create(tmp_path / "run", wrong)
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(ConfigError, match="expected a TrainConfig"):
+        await digests({"game": "kuhn_poker"})
