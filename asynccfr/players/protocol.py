@@ -1,6 +1,7 @@
 """What it takes to be a player, and how one is asked to move."""
 
 import asyncio
+import operator
 from collections.abc import Awaitable
 from typing import Protocol
 
@@ -31,7 +32,8 @@ async def take_turn(player: Player, state: State, rng: Rng) -> int:
     """
     try:
         answer = player.act(state, rng)
-        action = await answer if isinstance(answer, Awaitable) else answer
+        # A whole number of any type; a fraction would be cut down to an action.
+        action = operator.index(await answer if isinstance(answer, Awaitable) else answer)
         state.apply(action)
     except asyncio.CancelledError as error:
         task = asyncio.current_task()

@@ -18,7 +18,7 @@ async def test_an_illegal_action_names_the_player_in_one_line_and_cancels_the_re
     assert slow.waiting == 0
 
 
-@pytest.mark.parametrize("answer", [None, "5", object()])
+@pytest.mark.parametrize("answer", [None, "5", 0.5, 1.0, object()])
 async def test_an_answer_that_is_no_action_names_the_player(duel, answer):
     class Odd:
         name = "odd"
