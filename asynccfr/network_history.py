@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from asynccfr.errors import RunError
 from asynccfr.networks import Network
 
 Rows = npt.NDArray[np.float32]
@@ -46,9 +47,16 @@ class NetworkHistory:
         self._file.close()
 
     def append(self, row: Rows) -> None:
-        self._file.seek(4 * self.row_size * self.iterations)
-        self._file.write(row.tobytes())
-        self._file.flush()
+        """Add the row of the next iteration. Raises RunError if there is no room for it."""
+        try:
+            self._file.seek(4 * self.row_size * self.iterations)
+            self._file.write(row.tobytes())
+            self._file.flush()
+        except OSError as error:
+            raise RunError(
+                f"{tempfile.gettempdir()}: the networks of iteration {self.iterations + 1} cannot "
+                f"be written: {error.strerror}; make room, or set TMPDIR to a folder with more"
+            ) from error
         self.iterations += 1
 
     @property
