@@ -93,7 +93,10 @@ def follow(folder: RunFolder) -> int:
     from asynccfr.plots import plot_learning_curves
 
     reports = folder.reports()
-    plot_learning_curves(reports, folder.plots / "learning_curves.png")
+    try:
+        plot_learning_curves(reports, folder.plots / "learning_curves.png")
+    except OSError as error:
+        click.echo(f"plots: cannot be drawn in {folder.plots}: {error.strerror or error}", err=True)
     print_summary(console, folder, reports)
     return 0
 

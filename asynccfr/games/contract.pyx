@@ -145,7 +145,7 @@ cdef class State:
         else:
             allowed = self.legal_actions()
         if action not in allowed:
-            raise IllegalAction(f"action={action}: expected one of {allowed} in\n{self}")
+            raise IllegalAction(f"action={action}: expected one of {allowed}\nin {self}")
         self.advance(action)
         if self.chance_rng is not None:
             self.play_chance(self.chance_rng)

@@ -79,7 +79,7 @@ def make_player(spec: str, game: Game) -> Player:
 def is_saved_agent(spec: str) -> bool:
     """Whether a player's name stands for an agent; `./bold` does, where `bold` is a bot."""
     is_bot = any(spec in bots for bots in BOTS.values())
-    return spec == CHAMPION or (Path(spec).exists() and not is_bot)
+    return spec == CHAMPION or (spec != "" and Path(spec).exists() and not is_bot)
 
 
 def agent_file(spec: str) -> Path:

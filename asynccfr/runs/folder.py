@@ -188,6 +188,10 @@ class RunFolder:
         checkpoint = self._checkpoints.load(state, self.config)
         for damage in self._checkpoints.damaged:
             log.warning("%s; continuing from the checkpoint before it", damage)
+        if checkpoint is None and (self.agent.exists() or self.reports()):
+            log.warning(
+                "%s: no checkpoint; training begins anew and replaces metrics and agent", self.path
+            )
         with self._writing():
             metrics.truncate(self.metrics, checkpoint.iteration if checkpoint else 0)
         return checkpoint

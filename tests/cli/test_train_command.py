@@ -1,3 +1,4 @@
+import errno
 import io
 import re
 from pathlib import Path
@@ -36,6 +37,20 @@ def test_a_run_ends_with_all_that_one_needs(
     assert "asynccfr train --resume 'a b' --set solver.iterations=8" in lines[-1]
     for name in ("plots/learning_curves.png", "agent.safetensors", "metrics.jsonl", "config.yaml"):
         assert Path("a b", name).stat().st_size
+
+
+def test_a_run_whose_curves_cannot_be_drawn_is_complete(
+    run: Run, kuhn: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(reports: object, path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(plots, "plot_learning_curves", full_disk)
+    result = run("train", kuhn, "--out", "a")
+    assert result.status == 0
+    told = f"plots: cannot be drawn in {Path('a', 'plots')}: No space left on device"
+    assert told in result.stderr
+    assert "asynccfr play a" in result.stdout
 
 
 def test_a_run_is_named_after_its_configuration(run: Run, kuhn: Path) -> None:

@@ -36,7 +36,7 @@ def test_players_are_told_from_chance_and_the_end() -> None:
 
 @pytest.mark.parametrize("action", [-1, 2, 1000])
 def test_illegal_actions_name_the_legal_ones(state: State, action: int) -> None:
-    with pytest.raises(IllegalAction, match=rf"action={action}: expected one of \[0, 1\] in"):
+    with pytest.raises(IllegalAction, match=rf"action={action}: expected one of \[0, 1\]\nin "):
         state.apply(action)
     assert state.history_length() == 2
 

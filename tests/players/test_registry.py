@@ -49,6 +49,12 @@ def test_a_bots_name_goes_before_a_file_of_that_name(tmp_path, monkeypatch):
     assert game_of_agents(["bold", "random"]) is None
 
 
+def test_an_empty_name_is_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PlayerError, match="unknown player ''"):
+        make_player("", load_game("kuhn_poker"))
+
+
 def test_bots_have_one_name_each():
     names = [name for bots in BOTS.values() for name in bots]
     assert len(names) == len(set(names))

@@ -68,11 +68,16 @@ def test_resuming_cuts_the_metrics_back(folder: RunFolder) -> None:
     assert [report.nodes for report in folder.reports()] == [100, 100, 7]
 
 
-def test_resuming_without_a_checkpoint_starts_from_scratch(folder: RunFolder) -> None:
+def test_resuming_without_a_checkpoint_starts_from_scratch(
+    folder: RunFolder, caplog: pytest.LogCaptureFixture
+) -> None:
     with folder.lock():
+        assert folder.load_checkpoint(State) is None
+        assert not caplog.text
         folder.append(make_report(1))
         assert folder.load_checkpoint(State) is None
     assert folder.reports() == []
+    assert f"{folder.path}: no checkpoint; training begins anew" in caplog.text
 
 
 @pytest.mark.parametrize("cut", [1, 50, -1])
