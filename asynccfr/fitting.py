@@ -151,10 +151,7 @@ def _fit(
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             outputs = network(batch.features)
         value = loss(outputs.float().gather(1, batch.actions), batch)
-        adam.zero_grad()
-        value.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(parameters, config.max_gradient_norm)
-        adam.step()
+        adam.descend(value, config.max_gradient_norm)
         step += 1
         recent.append(value.detach())
         if step % STEPS_PER_CHECK == 0 or step == config.steps:

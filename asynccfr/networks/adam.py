@@ -30,6 +30,13 @@ class Adam:
             for number, tensor in enumerate(tensors)
         }
 
+    def descend(self, loss: Tensor, max_gradient_norm: float) -> None:
+        """Take a step down a scalar loss, its gradient scaled down to at most that norm."""
+        self.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.parameters, max_gradient_norm)
+        self.step()
+
     def zero_grad(self) -> None:
         for parameter in self.parameters:
             parameter.grad = None

@@ -62,7 +62,9 @@ class Learner:
             for rows in order.chunk(batches):
                 if stop.is_set():
                     break
-                losses.append(self.step(loss(rows)))
+                value = loss(rows)
+                self.adam.descend(value, self.config.max_gradient_norm)
+                losses.append(value.detach())
                 progress(len(losses), batches * self.config.epochs)
         values = torch.stack(losses).tolist() if losses else [math.nan]
         if losses and not math.isfinite(sum(values)):
@@ -80,13 +82,6 @@ class Learner:
             loss_last=fmean(values[-tenth:]),
             seconds=time.perf_counter() - begun,
         )
-
-    def step(self, loss: Tensor) -> Tensor:
-        self.adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.adam.parameters, self.config.max_gradient_norm)
-        self.adam.step()
-        return loss.detach()
 
     def columns(self) -> Columns:
         """The network's parameters and what Adam remembers."""
