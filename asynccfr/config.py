@@ -117,6 +117,17 @@ class RegretMatching(Struct, tag="regret_matching", **type_tagged):
     ] = "highest"
 
 
+class Escher(
+    Fit, tag="escher", tag_field="type", frozen=True, forbid_unknown_fields=True, kw_only=True
+):
+    """Regret matching on the mean of all advantages so far, from a reservoir: for small games."""
+
+    all_negative: Annotated[
+        Literal["highest", "uniform"],
+        doc("what regret matching plays where no advantage is positive"),
+    ] = "uniform"
+
+
 class Hedge(Struct, tag="hedge", **type_tagged):
     """Multiplicative weights, drawn towards uniform play by a temperature that falls."""
 
@@ -161,9 +172,14 @@ class RegretActorCritic(Struct, tag="regret_actor_critic", **type_tagged):
 
     iterations: Annotated[int, doc("rounds of self-play and learning", ge=1)] = 500
     games: Annotated[int, doc("games of self-play in an iteration", ge=1)] = 384
-    strategy: RegretMatching | Hedge | QPolicyGradient = RegretMatching()
+    strategy: RegretMatching | Escher | Hedge | QPolicyGradient = RegretMatching()
     exploration: Annotated[
-        float, doc("probability of a uniform action, in both seats", ge=0, le=1)
+        float,
+        doc(
+            "probability of a uniform action, in both seats; escher: of who does not explore",
+            ge=0,
+            le=1,
+        ),
     ] = 0.03
     trace: Annotated[float, doc("lambda of the critic's targets", ge=0, le=1)] = 0.95
     correction: Annotated[

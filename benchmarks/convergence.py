@@ -150,11 +150,11 @@ def configuration(task: Task, seed: int) -> TrainConfig:
     return replace(config, evaluation=evaluation)
 
 
-async def run_ours(task: Task, seed: int) -> list[Point]:
-    """Train until the time is over."""
+async def trained(config: TrainConfig, seconds: float) -> list[Point]:
+    """Train until the CPU time is over."""
     points = []
     clock = Clock()
-    async with aclosing(train(configuration(task, seed))) as reports:
+    async with aclosing(train(config)) as reports:
         async for done in reports:
             if not done.nash_conv:
                 continue
@@ -167,7 +167,7 @@ async def run_ours(task: Task, seed: int) -> list[Point]:
                     nash_conv=done.nash_conv,
                 )
             )
-            if clock.cpu >= task.seconds:
+            if clock.cpu >= seconds:
                 break
     return points
 
@@ -202,7 +202,10 @@ def run_openspiel(task: Task, seed: int) -> list[Point]:
 
 
 def run(task: Task, solver: str, seed: int) -> Curve:
-    points = asyncio.run(run_ours(task, seed)) if solver == OURS else run_openspiel(task, seed)
+    if solver == OURS:
+        points = asyncio.run(trained(configuration(task, seed), task.seconds))
+    else:
+        points = run_openspiel(task, seed)
     return Curve(
         game=task.game,
         solver=solver,

@@ -12,6 +12,7 @@ cdef enum:
     CHOSEN
     SAMPLED
     PLAYERS
+    EXPLORES
     WEIGHTS
     LAST
     OUTCOMES
@@ -43,6 +44,7 @@ cdef class Episode(Query):
     cdef Rng rng
     cdef Rule rule
     cdef double epsilon
+    cdef int explorer
     cdef double reach[2]
     cdef bint answered
 

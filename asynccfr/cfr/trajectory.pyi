@@ -17,6 +17,7 @@ class Decisions(NamedTuple):
     chosen: npt.NDArray[np.int16]
     sampled: npt.NDArray[np.float32]
     players: npt.NDArray[np.int8]
+    explores: npt.NDArray[np.uint8]
     weights: npt.NDArray[np.float32]
     last: npt.NDArray[np.uint8]
     outcomes: npt.NDArray[np.float32]
@@ -39,6 +40,8 @@ class Episode(Query):
         rule: Rule,
         epsilon: float = 0.0,
         reuse: Episode | None = None,
+        *,
+        explorer: int = -1,
     ) -> None: ...
     def advance(self) -> bool: ...
 

@@ -1,6 +1,7 @@
 """Self-play that records every decision of both players, ready for actor-critic learning.
 
-An `Episode` is one game in which both players sample from the current policy, mixed with a uniform one.
+An `Episode` is one game in which both players sample from the current policy, mixed with a uniform one;
+an explorer may play uniformly instead.
 What it records of a decision includes what its player could not know: the opponent's information
 state, for a critic that is used in training only. Two-player zero-sum games.
 A `Challenge` is a game against a player who stays as it is.
@@ -37,6 +38,7 @@ class Decisions(NamedTuple):
         chosen: the column of the action taken, int16 [N].
         sampled: the probability with which it was taken, float32 [N].
         players: who decided, int8 [N].
+        explores: 1 where that was the explorer of its game, uint8 [N].
         weights: 1 / the probability of the opponent's actions so far, as sampled, float32 [N].
         last: 1 at the last decision of a game, uint8 [N].
         outcomes: there, the return of the player who decided; else 0; float32 [N].
@@ -50,6 +52,7 @@ class Decisions(NamedTuple):
     chosen: object
     sampled: object
     players: object
+    explores: object
     weights: object
     last: object
     outcomes: object
@@ -88,7 +91,8 @@ cdef class DecisionBuffer:
         each_action = (np.float32, self.max_legal)
         return (
             tensor, tensor, (np.int16, self.max_legal), each_action, each_action, (np.int16, 1),
-            (np.float32, 1), (np.int8, 1), (np.float32, 1), (np.uint8, 1), (np.float32, 1),
+            (np.float32, 1), (np.int8, 1), (np.uint8, 1), (np.float32, 1), (np.uint8, 1),
+            (np.float32, 1),
         )
 
     cdef int reserve(self, Py_ssize_t size) except -1:
@@ -161,14 +165,23 @@ cdef class Episode(Query):
         rule: turns the network's outputs into the current policy.
         epsilon: probability of a uniform action, in both seats.
         reuse: an episode of the same game whose decisions have been taken, to inherit its memory.
+        explorer: the seat in which that probability is 1; -1 for none.
     """
 
     def __init__(
-        self, State state, Rng rng not None, Rule rule, double epsilon=0.0, Episode reuse=None
+        self,
+        State state,
+        Rng rng not None,
+        Rule rule,
+        double epsilon=0.0,
+        Episode reuse=None,
+        *,
+        int explorer=-1,
     ):
         self.rng = rng
         self.rule = rule
         self.epsilon = epsilon
+        self.explorer = explorer
         self.reach[0] = self.reach[1] = 1.0
         self.decisions = reuse.decisions if reuse is not None else DecisionBuffer(state.game)
         self.decisions.size = 0
@@ -205,6 +218,8 @@ cdef class Episode(Query):
         cdef DecisionBuffer decisions = self.decisions
         cdef Py_ssize_t row = decisions.size
         cdef int n = self.num_legal, i
+        cdef bint explores = self.player == self.explorer
+        cdef double epsilon = 1.0 if explores else self.epsilon
         cdef int16_t* actions = <int16_t*>decisions.at(ACTIONS, row)
         cdef float* outputs = <float*>decisions.at(OUTPUTS, row)
         cdef float* policy = <float*>decisions.at(POLICY, row)
@@ -215,11 +230,12 @@ cdef class Episode(Query):
             outputs[i] = self.outputs[i] if i < n else 0.0
             policy[i] = <float>behaviour[i] if i < n else 0.0
         for i in range(n):
-            behaviour[i] = self.epsilon / n + (1.0 - self.epsilon) * behaviour[i]
+            behaviour[i] = epsilon / n + (1.0 - epsilon) * behaviour[i]
         i = sample_index(behaviour, n, self.rng)
         (<int16_t*>decisions.at(CHOSEN, row))[0] = i
         (<float*>decisions.at(SAMPLED, row))[0] = <float>behaviour[i]
         (<int8_t*>decisions.at(PLAYERS, row))[0] = self.player
+        (<uint8_t*>decisions.at(EXPLORES, row))[0] = explores
         (<float*>decisions.at(WEIGHTS, row))[0] = <float>(1.0 / max(self.reach[1 - self.player], 1e-30))
         (<uint8_t*>decisions.at(LAST, row))[0] = 0
         (<float*>decisions.at(OUTCOMES, row))[0] = 0.0

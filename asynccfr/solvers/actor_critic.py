@@ -9,12 +9,15 @@ Regret matching and Hedge belong to the family of ARMAC (Gruslys et al. 2020) an
 al. 2023): the advantage of *every* legal action is q(h, a) - v(h), without importance weights; to
 that of the chosen action is added what the critic had wrong about it, at most `correction` times.
 Its mean over the histories of an information state, as self-play meets them, is the counterfactual
-regret over the others' reach. With exact critics and averages, the weights of linear CFR
-(`least_weight` 0) and sampling that stays the same, these are the regrets of CFR up to a positive
+regret over the others' reach.
+
+What is guaranteed: under the rule `escher` information states are sampled as regrets and averages
+need. With exact critics and fits its advantages are the regrets of linear CFR, up to a positive
 factor for each information state, and the *average* strategy converges to a Nash equilibrium of a
-two-player zero-sum game. Nothing is guaranteed where reach probabilities change between iterations,
-as they do here, for a moving average of advantages (`least_weight` above 0), for the last iterate
-of regret matching, or for networks: measure.
+two-player zero-sum game. Nothing is guaranteed for its last iterate, nor for networks: measure.
+Under the other rules, reach probabilities change between iterations, actions that are no longer
+played are no longer judged, and one network both keeps the average of advantages and forgets it:
+neither their average nor their last iterate is guaranteed anything.
 
 One network serves both seats: information-state tensors must tell them apart where it matters.
 """
@@ -22,6 +25,7 @@ One network serves both seats: information-state tensors must tell them apart wh
 import asyncio
 import copy
 import math
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import cast
@@ -41,13 +45,14 @@ from asynccfr.games.symmetry import repeated
 from asynccfr.inference.devices import resolve_device
 from asynccfr.networks import InferenceCopy, Network, build_network
 from asynccfr.reports import FitReport
-from asynccfr.reservoir import Reservoir, Samples
+from asynccfr.reservoir import Reservoir
 from asynccfr.seeding import RESERVOIR, TRAINING, stream
 from asynccfr.solvers import parts
+from asynccfr.solvers.advantages import Array, Lesson
 from asynccfr.solvers.background import in_thread
 from asynccfr.solvers.experience import Experience
-from asynccfr.solvers.improvement import Array, make_improvement
-from asynccfr.solvers.learner import Learner, Loss
+from asynccfr.solvers.improvement import make_improvement
+from asynccfr.solvers.learner import Learner, Session
 from asynccfr.solvers.protocol import Columns, Iteration, Progress
 from asynccfr.solvers.self_play import Challenges, SelfPlay
 
@@ -64,7 +69,7 @@ class ActorCriticSolver:
     Attributes:
         policy: the network that plays; it outputs 0 at first, so play is uniform.
         critic: action values of the full history, in units of its network's `scale`.
-        memory: everybody's policies, for the average strategy; None if it is not asked for.
+        memory: the policies played, for the average strategy; None if it is not asked for.
     """
 
     def __init__(
@@ -89,7 +94,7 @@ class ActorCriticSolver:
         self.schedule = schedule or (lambda iteration: (iteration - 1) / config.anneal)
         self.device = resolve_device(inference.device)
         self.dtype: torch.dtype = getattr(torch, inference.dtype)
-        self.improvement = make_improvement(config)
+        self.improvement = make_improvement(config, game)
         wanted = config.agent if isinstance(config, RegretActorCritic) else None
         self.average_strategy = wanted if isinstance(wanted, AverageStrategy) else None
         self.memory: Reservoir | None = None
@@ -127,7 +132,7 @@ class ActorCriticSolver:
             traversal_seconds=played.seconds,
             inference=played.inference,
             fits=fits,
-            memory={"average strategy": len(self.memory)} if self.memory is not None else {},
+            memory={name: len(memory) for name, memory in self.memories().items()},
             digest=f"{played.digest:016x}",
         )
 
@@ -139,36 +144,31 @@ class ActorCriticSolver:
     ) -> tuple[FitReport, ...]:
         """Let the critic and the policy network learn side by side, each in a thread."""
         values = await in_thread(lambda stop: self.values(experience, iteration))
-        targets = self.improvement.targets(experience, values)
-        policy = self.policy.network
         done = min(1.0, self.schedule(iteration))
-        losses = {
-            self.policy: self.improvement.loss(
-                policy, experience, values, targets, iteration, done
-            ),
-            self.critic: self.critic_loss(experience, targets),
-        }
-        rate = 1 - (1 - LAST_RATE) * done
+        lesson = Lesson(
+            experience, values, self.improvement.targets(experience, values), iteration, done
+        )
+        rules = ((self.policy, self.improvement.learn), (self.critic, self.learn_values))
+
+        def study(purpose: int, stop: threading.Event) -> FitReport:
+            learner, learn = rules[purpose]
+            session = Session(
+                stream(self.seed, (TRAINING, iteration, purpose, MINIBATCHES)),
+                1 - (1 - LAST_RATE) * done,
+                partial(progress, f"{learner.name} network"),
+                stop,
+            )
+            return learn(learner, lesson, session)
+
         try:
             async with asyncio.TaskGroup() as group:
                 work = [
-                    group.create_task(
-                        in_thread(
-                            partial(
-                                learner.learn,
-                                loss,
-                                len(experience),
-                                stream(self.seed, (TRAINING, iteration, purpose, MINIBATCHES)),
-                                rate,
-                                partial(progress, f"{learner.name} network"),
-                            )
-                        )
-                    )
-                    for purpose, (learner, loss) in enumerate(losses.items())
+                    group.create_task(in_thread(partial(study, purpose)))
+                    for purpose in (POLICY, CRITIC)
                 ]
         except BaseExceptionGroup as failures:
             raise first_failure(failures) from None
-        self.remember(experience.decisions, iteration)
+        self.remember(experience, iteration)
         return tuple(task.result() for task in work)
 
     def values(self, experience: Experience, iteration: int) -> Array:
@@ -180,31 +180,30 @@ class ActorCriticSolver:
         forward = InferenceCopy(network, dtype=self.dtype, device=self.device)
         return experience.answers(forward, experience.everything) * np.float32(network.scale.item())
 
-    def critic_loss(self, experience: Experience, targets: Array) -> Loss:
-        network = self.critic.network
-        scaled = experience.tensor(targets) / network.scale
+    @staticmethod
+    def learn_values(critic: Learner, lesson: Lesson, session: Session) -> FitReport:
+        """Let the critic learn the targets of the chosen actions: squared error."""
+        experience, network = lesson.experience, critic.network
+        scaled = experience.tensor(lesson.targets) / network.scale
 
         def loss(rows: Tensor) -> Tensor:
             outputs = experience.outputs(network, experience.everything(rows), rows)
             values = outputs.gather(1, experience.chosen[rows, None])[:, 0]
             return (values - scaled[rows]).square().mean()
 
-        return loss
+        return critic.learn(loss, len(experience), session)
 
-    def remember(self, decisions: Decisions, iteration: int) -> None:
+    def remember(self, experience: Experience, iteration: int) -> None:
         """Add the policies just played to the memory of the average strategy.
 
         They were met in proportion to both players' reach; weights of 1 / the opponent's leave the
-        player's own, as an average strategy needs.
+        player's own, as an average strategy needs. An explorer did not play its policy.
         """
         if self.memory is None or self.average_strategy is None:
             return
-        samples = Samples(
-            decisions.features,
-            decisions.actions,
-            decisions.policy,
-            decisions.weights.clip(max=self.average_strategy.max_weight),
-        )
+        played = experience.decisions
+        weights = played.weights.clip(max=self.average_strategy.max_weight)
+        samples = experience.samples(np.flatnonzero(played.explores == 0), played.policy, weights)
         rng = stream(self.seed, (RESERVOIR, iteration))
         self.memory.extend(samples, iteration, np.random.default_rng(rng.bits()))
 
@@ -262,5 +261,10 @@ class ActorCriticSolver:
 
     def named_parts(self) -> parts.Parts:
         """Everything that the next iteration depends on, by name."""
-        memory = {"strategy_memory": self.memory} if self.memory is not None else {}
-        return {"policy": self.policy, "critic": self.critic, **memory}
+        memories = {f"{name} memory": memory for name, memory in self.memories().items()}
+        return {"policy": self.policy, "critic": self.critic, **memories}
+
+    def memories(self) -> dict[str, Reservoir]:
+        """The reservoirs that there are, by what they hold."""
+        found = {"advantage": self.improvement.memory, "average strategy": self.memory}
+        return {name: memory for name, memory in found.items() if memory is not None}

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from asynccfr.cfr.trajectory import Decisions
 from asynccfr.networks import Network
+from asynccfr.reservoir import Samples
 
 ROWS_AT_ONCE = 512
 
@@ -51,6 +52,16 @@ class Experience:
     def everything(self, rows: Tensor | slice) -> Tensor:
         """The same, followed by what their opponents knew: float32 [n, 2 * tensor_size]."""
         return self.unpacked(torch.cat([self._features[rows], self._hidden[rows]], dim=1))
+
+    def samples(
+        self,
+        rows: npt.NDArray[np.intp],
+        values: npt.NDArray[np.float32],
+        weights: npt.NDArray[np.float32],
+    ) -> Samples:
+        """Some of the decisions for a reservoir; `values` [N, K] and `weights` [N] are of all."""
+        played = self.decisions
+        return Samples(played.features[rows], played.actions[rows], values[rows], weights[rows])
 
     def unpacked(self, features: Tensor) -> Tensor:
         return features.float().mul_(self.quantum) if self.quantum else features

@@ -3,109 +3,65 @@
 All see the same decisions and the same critic, so that only the rule of improvement differs.
 """
 
-import math
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from msgspec.structs import replace
 from torch import Tensor
 
 from asynccfr.cfr.plan import RULES
 from asynccfr.cfr.regret_matching import Rule
-from asynccfr.cfr.returns import action_value_targets, generalised_advantages
-from asynccfr.config import PPO, Hedge, QPolicyGradient, RegretActorCritic, RegretMatching
+from asynccfr.cfr.returns import generalised_advantages
+from asynccfr.config import PPO, Escher, Hedge, QPolicyGradient, RegretActorCritic, RegretMatching
+from asynccfr.fitting import fit_advantage
+from asynccfr.games import Game
 from asynccfr.networks import Network, masked_log_softmax, masked_softmax
+from asynccfr.reports import FitReport
+from asynccfr.reservoir import Reservoir
+from asynccfr.solvers.advantages import AllActions, Array, Lesson, state_values
 from asynccfr.solvers.experience import Experience
-from asynccfr.solvers.learner import Loss
+from asynccfr.solvers.learner import Learner, Loss, Session
 from asynccfr.solvers.self_play import Behaviour
-
-Array = npt.NDArray[np.float32]
-
-SMOOTHING = 0.05  # of the running deviation of advantages, an iteration
 
 
 class Improvement(Protocol):
-    """A rule of improvement; `values` are the critic's q for the legal actions, [N, K] points.
+    """A rule of improvement.
 
     Attributes:
         name: what the policy network's outputs are.
         behaviour: how it is played while learning.
+        memory: advantages of all iterations, where the rule keeps them.
     """
 
     name: str
     behaviour: Behaviour
 
-    def targets(self, experience: Experience, values: Array) -> Array:
-        """What the critic is to learn for the chosen actions, [N] points."""
-
-    def loss(
-        self,
-        network: Network,
-        experience: Experience,
-        values: Array,
-        targets: Array,
-        iteration: int,
-        done: float,
-    ) -> Loss:
-        """What the policy network is to minimise over the decisions of an iteration.
-
-        `done` is how much of the annealing is over, from 0 to 1.
-        """
-
-
-class AllActions:
-    """What all rules but PPO share: the advantages of every legal action."""
-
-    def __init__(self, config: RegretActorCritic) -> None:
-        self.config = config
+    @property
+    def memory(self) -> Reservoir | None: ...
 
     def targets(self, experience: Experience, values: Array) -> Array:
-        played = experience.decisions
-        return action_value_targets(
-            values,
-            played.policy,
-            played.chosen,
-            played.sampled,
-            played.players,
-            played.last,
-            played.outcomes,
-            self.config.trace,
-        )
+        """What the critic is to learn for the chosen actions, [N] points; `values` as above."""
 
-    def raw_advantages(self, experience: Experience, values: Array, targets: Array) -> Array:
-        """q - v for the legal actions, in points; 0 elsewhere.
-
-        To the chosen action, taken with probability b, is added what the critic had wrong about it:
-        (target - q) * min(1 / b, correction).
-        """
-        played = experience.decisions
-        means = state_values(played.policy, values)[:, None]
-        advantages: Array = np.where(played.actions >= 0, values - means, np.float32(0))
-        rows = np.arange(len(advantages))
-        weights = np.minimum(1 / played.sampled, self.config.correction)
-        advantages[rows, played.chosen] += weights * (targets - values[rows, played.chosen])
-        return advantages
-
-    def advantages(
-        self,
-        network: Network,
-        experience: Experience,
-        values: Array,
-        targets: Array,
-        iteration: int,
-    ) -> Array:
-        """The same, clipped, in units of their running deviation, which `network.scale` becomes."""
-        legal = experience.decisions.actions >= 0
-        advantages = self.raw_advantages(experience, values, targets)
-        deviation = math.sqrt(np.square(advantages).sum() / legal.sum()) or 1.0
-        last = float(network.scale)
-        scale = last + max(SMOOTHING, 2 / (iteration + 1)) * (deviation - last)
-        network.scale.fill_(scale)
-        return (advantages / scale).clip(-self.config.clip, self.config.clip)
+    def learn(self, learner: Learner, lesson: Lesson, session: Session) -> FitReport:
+        """Let the policy network learn."""
 
 
-class RegretMatchingOfAverages(AllActions):
+class FromFreshDecisions(ABC):
+    """Rules under which the policy network learns from this iteration's decisions alone."""
+
+    memory: Reservoir | None = None
+
+    @abstractmethod
+    def loss(self, network: Network, lesson: Lesson) -> Loss:
+        """What the policy network is to minimise over the decisions."""
+
+    def learn(self, learner: Learner, lesson: Lesson, session: Session) -> FitReport:
+        return learner.learn(self.loss(learner.network, lesson), len(lesson.experience), session)
+
+
+class RegretMatchingOfAverages(AllActions, FromFreshDecisions):
     """The network's outputs are average advantages; regret matching plays them.
 
     In iteration t the target of every legal action is (1 - w) * output + w * (q - v), where the
@@ -120,17 +76,9 @@ class RegretMatchingOfAverages(AllActions):
         self.strategy = strategy
         self.behaviour = Behaviour(RULES[strategy.all_negative], config.exploration)
 
-    def loss(
-        self,
-        network: Network,
-        experience: Experience,
-        values: Array,
-        targets: Array,
-        iteration: int,
-        done: float,
-    ) -> Loss:
-        fresh = self.advantages(network, experience, values, targets, iteration)
-        w = max(self.strategy.least_weight, 2 / (iteration + 1))
+    def loss(self, network: Network, lesson: Lesson) -> Loss:
+        experience, fresh = lesson.experience, self.advantages(network, lesson)
+        w = max(self.strategy.least_weight, 2 / (lesson.iteration + 1))
         outputs = experience.decisions.outputs
         old = np.maximum(outputs, 0) if self.strategy.plus else outputs
         averages = experience.tensor(((1 - w) * old + w * fresh).astype(np.float32))
@@ -143,7 +91,58 @@ class RegretMatchingOfAverages(AllActions):
         return loss
 
 
-class HedgeOfAdvantages(AllActions):
+class RegretMatchingOfMemory(AllActions):
+    """ESCHER (McAleer et al. 2023): regret matching on a mean of all advantages so far.
+
+    In turns one seat explores, uniformly in every iteration, while the other plays the current
+    policy. The explorer then meets each information state in proportion to the others' reach, up to
+    a factor that never changes: the mean of its advantages, iteration t counting t as in linear
+    CFR, is the counterfactual regret up to that factor, without importance weights. A reservoir
+    keeps them, because no network adds them up without forgetting; the policy network is fitted to
+    what it holds, from where it was. The other seat meets its information states in proportion to
+    its own reach, as samples of the average strategy must.
+    """
+
+    name = "advantage"
+
+    def __init__(self, config: RegretActorCritic, strategy: Escher, game: Game) -> None:
+        super().__init__(config)
+        self.strategy = strategy
+        self.behaviour = Behaviour(RULES[strategy.all_negative], config.exploration, explorer=True)
+        self.memory = Reservoir.for_game(game, strategy.memory)
+
+    def regrets(self, lesson: Lesson) -> Array:
+        """The advantages against the value of the policy as it is with the correction, too.
+
+        Without a cap on the correction and with trace 1 their mean does not depend on the critic,
+        as far as the policy's probabilities are none higher than those that were sampled with.
+        """
+        played = lesson.experience.decisions
+        advantages = self.raw_advantages(lesson)
+        means = state_values(played.policy, advantages)[:, None]
+        return np.where(played.actions >= 0, advantages - means, np.float32(0))
+
+    def learn(self, learner: Learner, lesson: Lesson, session: Session) -> FitReport:
+        experience, memory = lesson.experience, self.memory
+        explored = np.flatnonzero(experience.decisions.explores)
+        even = np.ones(len(experience), np.float32)
+        samples = experience.samples(explored, self.regrets(lesson), even)
+        memory.extend(samples, lesson.iteration, np.random.default_rng(session.rng.bits()))
+        rate = session.rate * self.strategy.learning_rate
+        return fit_advantage(
+            learner.network,
+            memory,
+            replace(self.strategy, learning_rate=rate),
+            session.rng,
+            name=f"{self.name} network",
+            dtype=experience.dtype,
+            device=experience.device,
+            stop=session.stop,
+            on_step=lambda step, loss: session.progress(step, self.strategy.steps),
+        )
+
+
+class HedgeOfAdvantages(AllActions, FromFreshDecisions):
     """The network's outputs are logits, to which every iteration adds its advantages.
 
     Up to a constant, the logarithm of the new policy is to be
@@ -162,18 +161,10 @@ class HedgeOfAdvantages(AllActions):
         self.strategy = strategy
         self.behaviour = Behaviour(Rule.SOFTMAX, config.exploration)
 
-    def loss(
-        self,
-        network: Network,
-        experience: Experience,
-        values: Array,
-        targets: Array,
-        iteration: int,
-        done: float,
-    ) -> Loss:
-        fresh = self.advantages(network, experience, values, targets, iteration)
+    def loss(self, network: Network, lesson: Lesson) -> Loss:
+        experience, fresh = lesson.experience, self.advantages(network, lesson)
         strategy = self.strategy
-        temperature = annealed(strategy.temperature, strategy.last_temperature, done)
+        temperature = annealed(strategy.temperature, strategy.last_temperature, lesson.done)
         # In logarithms, with a floor: a policy may underflow to 0.
         logits = np.log(experience.decisions.policy.clip(min=1e-30)) + strategy.step * fresh
         logits /= 1 + strategy.step * temperature
@@ -187,7 +178,7 @@ class HedgeOfAdvantages(AllActions):
         return loss
 
 
-class AllActionsGradient(AllActions):
+class AllActionsGradient(AllActions, FromFreshDecisions):
     """PPO's surrogate, summed over the actions instead of sampled: less noise for the same step.
 
     The policy gradient of all actions' values, QPG, ascends on counterfactual values as regret
@@ -201,21 +192,14 @@ class AllActionsGradient(AllActions):
         self.strategy = strategy
         self.behaviour = Behaviour(Rule.SOFTMAX, config.exploration)
 
-    def loss(
-        self,
-        network: Network,
-        experience: Experience,
-        values: Array,
-        targets: Array,
-        iteration: int,
-        done: float,
-    ) -> Loss:
+    def loss(self, network: Network, lesson: Lesson) -> Loss:
+        experience = lesson.experience
         policy = experience.decisions.policy
-        advantages = self.raw_advantages(experience, values, targets)
-        unit = (targets - state_values(policy, values)).std() + 1e-8
+        advantages = self.raw_advantages(lesson)
+        unit = (lesson.targets - state_values(policy, lesson.values)).std() + 1e-8
         gains = experience.tensor((policy * advantages / unit).astype(np.float32))
         before = experience.tensor(np.log(policy.clip(min=1e-30)))
-        bonus = annealed(self.strategy.entropy, self.strategy.last_entropy, done)
+        bonus = annealed(self.strategy.entropy, self.strategy.last_entropy, lesson.done)
         clip = self.strategy.ratio_clip
 
         def loss(rows: Tensor) -> Tensor:
@@ -229,7 +213,7 @@ class AllActionsGradient(AllActions):
         return loss
 
 
-class PolicyGradient:
+class PolicyGradient(FromFreshDecisions):
     """PPO (Schulman et al. 2017): clipped ratios, GAE, an entropy bonus that is annealed."""
 
     name = "policy"
@@ -244,19 +228,12 @@ class PolicyGradient:
         ends = (played.players, played.last, played.outcomes)
         return means + generalised_advantages(means, *ends, self.config.trace)
 
-    def loss(
-        self,
-        network: Network,
-        experience: Experience,
-        values: Array,
-        targets: Array,
-        iteration: int,
-        done: float,
-    ) -> Loss:
-        raw = targets - state_values(experience.decisions.policy, values)
+    def loss(self, network: Network, lesson: Lesson) -> Loss:
+        experience = lesson.experience
+        raw = lesson.targets - state_values(experience.decisions.policy, lesson.values)
         advantages = experience.tensor((raw - raw.mean()) / (raw.std() + 1e-8))
         before = experience.tensor(np.log(experience.decisions.sampled))
-        bonus = annealed(self.config.entropy, self.config.last_entropy, done)
+        bonus = annealed(self.config.entropy, self.config.last_entropy, lesson.done)
         clip = self.config.clip
 
         def loss(rows: Tensor) -> Tensor:
@@ -268,12 +245,6 @@ class PolicyGradient:
             return -gain - bonus * mean_entropy(logarithms, legal)
 
         return loss
-
-
-def state_values(policy: Array, values: Array) -> Array:
-    """The mean of the action values [N, K] under the policy: [N]."""
-    means: Array = np.einsum("nk,nk->n", policy, values)
-    return means
 
 
 def clipped_gains(ratios: Tensor, gains: Tensor, clip: float) -> Tensor:
@@ -291,7 +262,7 @@ def annealed(first: float, last: float, done: float) -> float:
     return float(first * (last / first) ** done)
 
 
-def make_improvement(config: RegretActorCritic | PPO) -> Improvement:
+def make_improvement(config: RegretActorCritic | PPO, game: Game) -> Improvement:
     """The rule of improvement that the configuration asks for."""
     if isinstance(config, PPO):
         return PolicyGradient(config)
@@ -299,4 +270,6 @@ def make_improvement(config: RegretActorCritic | PPO) -> Improvement:
         return AllActionsGradient(config, config.strategy)
     if isinstance(config.strategy, Hedge):
         return HedgeOfAdvantages(config, config.strategy)
+    if isinstance(config.strategy, Escher):
+        return RegretMatchingOfMemory(config, config.strategy, game)
     return RegretMatchingOfAverages(config, config.strategy)

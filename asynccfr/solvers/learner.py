@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +23,22 @@ Loss = Callable[[Tensor], Tensor]
 """The loss, a scalar, of the decisions whose numbers it is given, int64 [n]."""
 
 
+class Session(NamedTuple):
+    """How a network learns this time.
+
+    Fields:
+        rng: draws the batches.
+        rate: what learning rates are multiplied by.
+        progress: told the gradient steps taken and how many there are.
+        stop: looked at before every step, to end a fit that runs in a thread.
+    """
+
+    rng: Rng
+    rate: float
+    progress: Callable[[int, int], None]
+    stop: threading.Event
+
+
 class Learner:
     """Adam on one network, a few passes over every iteration's decisions.
 
@@ -37,35 +54,26 @@ class Learner:
         self.config = config
         self.adam = Adam(network.parameters(), config.learning_rate)
 
-    def learn(
-        self,
-        loss: Loss,
-        decisions: int,
-        rng: Rng,
-        rate: float,
-        progress: Callable[[int, int], None],
-        stop: threading.Event,
-    ) -> FitReport:
-        """Take `epochs` passes in batches of about `batch` rows, at `rate` times the learning rate.
+    def learn(self, loss: Loss, decisions: int, session: Session) -> FitReport:
+        """Take `epochs` passes over so many decisions, in batches of about `batch`.
 
-        `progress` is told the steps taken and how many there are. Raises TrainingDiverged for a
-        loss that is not finite.
+        Raises TrainingDiverged for a loss that is not finite.
         """
         begun = time.perf_counter()
-        draws = np.random.default_rng(rng.bits())
+        draws = np.random.default_rng(session.rng.bits())
         device = self.adam.parameters[0].device
         batches = max(1, round(decisions / self.config.batch))
-        self.adam.learning_rate = rate * self.config.learning_rate
+        self.adam.learning_rate = session.rate * self.config.learning_rate
         losses: list[Tensor] = []
         for _ in range(self.config.epochs):
             order = torch.from_numpy(draws.permutation(decisions)).to(device)
             for rows in order.chunk(batches):
-                if stop.is_set():
+                if session.stop.is_set():
                     break
                 value = loss(rows)
                 self.adam.descend(value, self.config.max_gradient_norm)
                 losses.append(value.detach())
-                progress(len(losses), batches * self.config.epochs)
+                session.progress(len(losses), batches * self.config.epochs)
         values = torch.stack(losses).tolist() if losses else [math.nan]
         if losses and not math.isfinite(sum(values)):
             raise TrainingDiverged(

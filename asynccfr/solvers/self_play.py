@@ -25,10 +25,17 @@ from asynccfr.solvers.protocol import Progress
 
 
 class Behaviour(NamedTuple):
-    """How both seats play: what makes a policy of the outputs, and how often they explore."""
+    """How the seats play.
+
+    Fields:
+        rule: what makes a policy of the outputs.
+        exploration: the probability of a uniform action.
+        explorer: whether one seat, in turns of half the games, plays uniformly all the time.
+    """
 
     rule: Rule
     exploration: float
+    explorer: bool = False
 
 
 class Played(NamedTuple):
@@ -82,14 +89,15 @@ class SelfPlay:
             for index in table.games:
                 rng = stream(self.seed, (TRAVERSAL, iteration, index))
                 reuse = finished.pop() if finished else None
-                yield table.episode(self.game.new_state(), rng, *behaviour, reuse)
+                state = self.game.new_state()
+                yield table.episode(state, rng, behaviour.rule, behaviour.exploration, reuse)
 
         def collect(episode: Episode) -> None:
             self.buffer.extend(episode.decisions)
             finished.append(episode)
             progress("self-play", next(done), self.games)
 
-        tables = self.tables(network)
+        tables = self.tables(network, behaviour)
         for table in tables:
             await traverse(self.driver, self_play, episodes(table), table.evaluator, collect)
         digest = self.buffer.digest()
@@ -100,10 +108,20 @@ class SelfPlay:
             inference=inference_report([table.evaluator for table in tables]),
         )
 
-    def tables(self, network: Network) -> list[Table]:
+    def tables(self, network: Network, behaviour: Behaviour) -> list[Table]:
         """Where the games are played."""
         forwards = [self.forward(network)] * self.game.num_players
-        return [Table(range(self.games), Episode, self.evaluator(forwards))]
+        if not behaviour.explorer:
+            return [Table(range(self.games), Episode, self.evaluator(forwards))]
+        return [
+            Table(games, partial(Episode, explorer=seat), self.evaluator(forwards))
+            for seat, games in enumerate(self.halves())
+        ]
+
+    def halves(self) -> tuple[range, range]:
+        """The games of an iteration in two parts, one for each seat."""
+        half = self.games // 2
+        return range(half), range(half, self.games)
 
     def forward(self, network: Network) -> InferenceCopy:
         return InferenceCopy(
@@ -135,14 +153,13 @@ class Challenges(SelfPlay):
         super().__init__(game, games, inference, device, seed)
         self.rival = rival
 
-    def tables(self, network: Network) -> list[Table]:
+    def tables(self, network: Network, behaviour: Behaviour) -> list[Table]:
         learner, rival = self.forward(network), self.forward(self.rival.network)
-        half = self.games // 2
         return [
             Table(
                 games,
                 partial(Challenge, seat=seat, rival_rule=self.rival.rule),
                 self.evaluator([learner, rival] if seat == 0 else [rival, learner]),
             )
-            for seat, games in enumerate((range(half), range(half, self.games)))
+            for seat, games in enumerate(self.halves())
         ]

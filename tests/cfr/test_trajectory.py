@@ -21,9 +21,9 @@ def outputs_of(rows, num_actions):
     return (rows @ weights).astype(np.float32)
 
 
-def play(game, seed, rule=Rule.SOFTMAX, epsilon=EPSILON, reuse=None):
+def play(game, seed, reuse=None, explorer=-1):
     """A finished episode, and the tensors of both players at each decision."""
-    episode = Episode(game.new_state(), Rng(seed), rule, epsilon, reuse)
+    episode = Episode(game.new_state(), Rng(seed), Rule.SOFTMAX, EPSILON, reuse, explorer=explorer)
     rows = np.empty((1, game.information_state_tensor_size), dtype=np.float32)
     seen = []
     while episode.advance():
@@ -65,6 +65,19 @@ def test_records_are_what_happened(name):
             reach[player] *= float(decisions.sampled[t])
         assert decisions.outcomes[-1] == pytest.approx(returns[decisions.players[-1]])
         assert not decisions.outcomes[:-1].any()
+
+
+@pytest.mark.parametrize("explorer", [0, 1])
+def test_an_explorer_plays_uniformly(explorer):
+    game = load_game("leduc_poker")
+    for seed in range(20):
+        decisions = play(game, seed, explorer=explorer)[0].decisions.take()
+        explores = decisions.players == explorer
+        assert np.array_equal(decisions.explores, explores)
+        legal = (decisions.actions >= 0).sum(axis=1)
+        policy = decisions.policy[np.arange(len(legal)), decisions.chosen]
+        mixed = EPSILON / legal + (1 - EPSILON) * policy
+        assert decisions.sampled == pytest.approx(np.where(explores, 1 / legal, mixed), abs=1e-6)
 
 
 def test_actions_follow_the_behaviour():

@@ -7,23 +7,28 @@ import pytest
 import torch
 
 from asynccfr.agents import Agent
-from asynccfr.cfr.best_response import nash_conv
+from asynccfr.cfr.best_response import counterfactual_regrets, nash_conv
+from asynccfr.cfr.policy import uniform
+from asynccfr.cfr.sequence_form import sequence_form
 from asynccfr.config_files import resolve
 from asynccfr.errors import ConfigError, TrainingDiverged
 from asynccfr.games import load_game
 from asynccfr.runs import RunFolder
 from asynccfr.solvers import make_solver
 from asynccfr.solvers.actor_critic import ActorCriticSolver
+from asynccfr.solvers.advantages import Lesson
 
 from .small import digests
 
 LOST_CITIES = "lost_cities(colors=2, numbers=3, wagers=1, hand_size=2)"
 LEARNING = {"batch": 64, "epochs": 2, "learning_rate": 3e-3}
 AVERAGE = {"type": "average_strategy", "memory": 10_000, "steps": 100, "batch": 64}
+ESCHER = {"type": "escher", "memory": 10_000, "steps": 20, "batch": 64, "learning_rate": 3e-3}
 REGRETS = {"type": "regret_actor_critic", "strategy": {"type": "regret_matching"}}
 SOLVERS = {
     "regret matching": REGRETS,
     "RM+": REGRETS | {"strategy": {"type": "regret_matching", "plus": True}},
+    "escher": REGRETS | {"strategy": ESCHER, "exploration": 0, "correction": 3, "agent": AVERAGE},
     "hedge": REGRETS | {"strategy": {"type": "hedge"}},
     "average strategy": REGRETS | {"agent": AVERAGE},
     "all-actions gradient": REGRETS | {"strategy": {"type": "q_policy_gradient"}},
@@ -150,6 +155,76 @@ async def test_play_starts_uniform_and_explores():
     assert played.decisions.sampled == pytest.approx(chance)
 
 
+async def test_one_seat_explores_whatever_it_has_learned():
+    """Kuhn poker in which everybody would bet: the explorer passes half the time all the same."""
+    solver = solver_of(small("escher", games=400))
+    with torch.no_grad():
+        solver.policy.network.biases[-1].copy_(torch.tensor([-1.0, 1.0]))
+    played = await decisions_of(solver, 1)
+    explores = played.explores == 1
+    assert (played.sampled[explores] == 0.5).all()
+    assert (played.sampled[~explores] == 1).all()
+    assert (played.policy == [0, 1]).all()
+    opening = np.append(True, played.last[:-1] == 1)
+    explored = explores & opening
+    assert (opening.sum(), explored.sum()) == (400, 200)
+    assert 0.4 < (played.chosen[explored] == 0).mean() < 0.6
+
+
+async def decisions_of(solver, iteration):
+    behaviour = solver.improvement.behaviour
+    network = solver.policy.network
+    return (await solver.self_play.play(network, behaviour, iteration, no_progress)).decisions
+
+
+def lesson_of(solver, played, iteration):
+    experience = solver.experience(played)
+    values = solver.values(experience, iteration)
+    targets = solver.improvement.targets(experience, values)
+    return Lesson(experience, values, targets, iteration, 0.0)
+
+
+async def test_regrets_come_from_the_explorer_and_policies_from_the_other():
+    solver = solver_of(small("escher", games=100))
+    for iteration in (1, 2):
+        await solver.iterate(iteration, no_progress)
+    played = await decisions_of(solver, 3)
+    regrets, policies = solver.improvement.memory, solver.memory
+    before = len(regrets), len(policies)
+    lesson = lesson_of(solver, played, 3)
+    await solver.learn(lesson.experience, 3, no_progress)
+    explored, others = np.flatnonzero(played.explores), np.flatnonzero(played.explores == 0)
+    new = added(regrets, before[0])
+    assert np.array_equal(new["features"], played.features[explored])
+    assert np.array_equal(new["values"], solver.improvement.regrets(lesson)[explored])
+    assert (new["weights"] == 1).all()
+    assert (new["iterations"] == 3).all()
+    new = added(policies, before[1])
+    assert np.array_equal(new["features"], played.features[others])
+    assert np.array_equal(new["values"], played.policy[others])
+    assert (new["weights"] == 1).all()
+
+
+def added(memory, before):
+    columns = memory.columns()
+    return {name: columns[name][before:] for name in columns if name != "seen"}
+
+
+async def test_the_explorers_mean_advantages_are_counterfactual_regrets():
+    """Of uniform play, up to the explorer's own reach; with a critic that knows nothing."""
+    solver = solver_of(small("escher", games=20_000, trace=1, driver={"type": "async"}))
+    tree = sequence_form(solver.game)
+    played = await decisions_of(solver, 1)
+    advantages = solver.improvement.regrets(lesson_of(solver, played, 1))
+    states = tree.information_states
+    exact = counterfactual_regrets(tree, uniform)
+    for i, regrets in enumerate(exact):
+        here = (played.features == states.tensors[i]).all(axis=1) & (played.explores == 1)
+        reach = 0.5 if len(tree.keys[i]) == 5 else 1.0  # a second decision
+        found = advantages[here].sum(axis=0) / 10_000
+        assert found == pytest.approx(reach * regrets, abs=0.05)
+
+
 async def test_the_critic_sees_both_hands():
     """It foretells how an action ends the game, which in Kuhn poker no player can."""
     solver = solver_of(small("regret matching", games=500, exploration=0.5))
@@ -162,6 +237,15 @@ async def test_the_critic_sees_both_hands():
     foretold = values[ended, played.decisions.chosen[ended]]
     outcomes = played.decisions.outcomes[ended]
     assert np.square(foretold - outcomes).mean() < 0.05 * outcomes.var()
+
+
+async def test_the_average_of_regret_matching_comes_near_an_equilibrium():
+    """Kuhn poker, where uniform play has a NashConv of 0.917, and the last iterate is no better."""
+    trained = solver_of(small("escher", games=200, anneal=100, agent=AVERAGE | {"steps": 400}))
+    for iteration in range(1, 41):
+        await trained.iterate(iteration, no_progress)
+    agent, _ = await trained.make_agent(40, 0, no_progress)
+    assert nash_conv(trained.game, agent.policy).nash_conv < 0.3
 
 
 @pytest.mark.parametrize("solver", ["average strategy", "hedge", "ppo"])
@@ -189,7 +273,10 @@ async def test_diverging_ends_the_run(learner):
     ("fields", "message"),
     [
         ({"exploration": 1.5}, "solver.exploration"),
-        ({"strategy": {"type": "softmax"}}, "one of regret_matching, hedge, q_policy_gradient"),
+        (
+            {"strategy": {"type": "softmax"}},
+            "one of regret_matching, escher, hedge, q_policy_gradient",
+        ),
         ({"strategy": {"type": "hedge", "plus": True}}, "it needs type: regret_matching"),
         ({"games": 0}, "solver.games"),
         ({"agent": {"type": "average"}}, "one of last_iterate, average_strategy"),

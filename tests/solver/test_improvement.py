@@ -9,6 +9,8 @@ import torch
 
 from asynccfr.cfr.trajectory import Decisions
 from asynccfr.config import PPO, Hedge, QPolicyGradient, RegretActorCritic, RegretMatching
+from asynccfr.games import load_game
+from asynccfr.solvers.advantages import Lesson
 from asynccfr.solvers.experience import Experience
 from asynccfr.solvers.improvement import annealed, make_improvement
 
@@ -49,6 +51,7 @@ def case():
         chosen=chosen.astype(np.int16),
         sampled=policy[np.arange(N), chosen].astype(np.float32),
         players=(np.arange(N) % 2).astype(np.int8),
+        explores=(np.arange(N) % 4 < 1).astype(np.uint8),
         weights=np.ones(N, dtype=np.float32),
         last=last,
         outcomes=np.where(last, rng.normal(size=N), 0).astype(np.float32),
@@ -70,7 +73,8 @@ def advantages(case, correction):
 def loss_and_table(config, case, start=None):
     experience, values, targets = case
     table = Table(experience.decisions.outputs if start is None else start)
-    loss = make_improvement(config).loss(table, experience, values, targets, ITERATION, DONE)
+    lesson = Lesson(experience, values, targets, ITERATION, DONE)
+    loss = make_improvement(config, load_game("kuhn_poker")).loss(table, lesson)
     return loss, table
 
 

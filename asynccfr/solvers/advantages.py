@@ -1,0 +1,84 @@
+"""What an iteration teaches, and the advantages of all actions that most rules learn from."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from asynccfr.cfr.returns import action_value_targets
+from asynccfr.config import RegretActorCritic
+from asynccfr.networks import Network
+from asynccfr.solvers.experience import Experience
+
+Array = npt.NDArray[np.float32]
+
+SMOOTHING = 0.05  # of the running deviation of advantages, an iteration
+
+
+class Lesson(NamedTuple):
+    """What there is to learn from the decisions of an iteration, N of K legal actions at most.
+
+    Fields:
+        experience: the decisions.
+        values: the critic's q for the legal actions, [N, K] points.
+        targets: what the critic is to learn for the chosen actions, [N] points.
+        iteration: its number, from 1.
+        done: how much of the annealing is over, from 0 to 1.
+    """
+
+    experience: Experience
+    values: Array
+    targets: Array
+    iteration: int
+    done: float
+
+
+class AllActions:
+    """What all rules but PPO share: the advantages of every legal action."""
+
+    def __init__(self, config: RegretActorCritic) -> None:
+        self.config = config
+
+    def targets(self, experience: Experience, values: Array) -> Array:
+        played = experience.decisions
+        return action_value_targets(
+            values,
+            played.policy,
+            played.chosen,
+            played.sampled,
+            played.players,
+            played.last,
+            played.outcomes,
+            self.config.trace,
+        )
+
+    def raw_advantages(self, lesson: Lesson) -> Array:
+        """q - v for the legal actions, in points; 0 elsewhere.
+
+        To the chosen action, taken with probability b, is added what the critic had wrong about it:
+        (target - q) * min(1 / b, correction).
+        """
+        played, values = lesson.experience.decisions, lesson.values
+        means = state_values(played.policy, values)[:, None]
+        advantages: Array = np.where(played.actions >= 0, values - means, np.float32(0))
+        rows = np.arange(len(advantages))
+        weights = np.minimum(1 / played.sampled, self.config.correction)
+        advantages[rows, played.chosen] += weights * (lesson.targets - values[rows, played.chosen])
+        return advantages
+
+    def advantages(self, network: Network, lesson: Lesson) -> Array:
+        """The same, clipped, in units of their running deviation, which `network.scale` becomes."""
+        legal = lesson.experience.decisions.actions >= 0
+        advantages = self.raw_advantages(lesson)
+        deviation = math.sqrt(np.square(advantages).sum() / legal.sum()) or 1.0
+        last = float(network.scale)
+        scale = last + max(SMOOTHING, 2 / (lesson.iteration + 1)) * (deviation - last)
+        network.scale.fill_(scale)
+        return (advantages / scale).clip(-self.config.clip, self.config.clip)
+
+
+def state_values(policy: Array, values: Array) -> Array:
+    """The mean of the action values [N, K] under the policy: [N]."""
+    means: Array = np.einsum("nk,nk->n", policy, values)
+    return means
