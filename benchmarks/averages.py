@@ -17,10 +17,13 @@ from statistics import median
 
 import click
 import torch
+from matplotlib.figure import Figure
 from msgspec.structs import replace
 
 from asynccfr.arena import MatchPlan, play_match
-from asynccfr.config import RegretActorCritic
+from asynccfr.cfr.best_response import nash_conv
+from asynccfr.cfr.policy import uniform
+from asynccfr.config import RegretActorCritic, TrainConfig
 from asynccfr.config_files import load
 from asynccfr.games import load_game
 from asynccfr.players.network import NetworkPlayer
@@ -34,7 +37,6 @@ from benchmarks.convergence import (
     Record,
     Task,
     configuration,
-    plot,
     trained,
 )
 
@@ -45,8 +47,8 @@ WIDER = ("solver.network.width=128", "solver.strategy.steps=100")
 
 TASKS = (
     Task("kuhn_poker", CONFIG, 60),
-    Task("leduc_poker", CONFIG, 600, (0.25,)),
-    Task(SMALL_LOST_CITIES, CONFIG, 300, overrides=WIDER),
+    Task("leduc_poker", CONFIG, 300, (0.25,)),
+    Task(SMALL_LOST_CITIES, CONFIG, 120, overrides=WIDER),
 )
 
 
@@ -82,13 +84,42 @@ def rows_of(task: Task, curves: Sequence[Curve]) -> Iterator[Sequence[object]]:
         yield task.game, f"{AVERAGE}: CPU seconds to {threshold:g}", "", ", ".join(times)
 
 
-async def head_to_head(game: str, iterations: int, games: int, deals: int) -> MatchReport:
+def picture(tasks: Sequence[Task], curves: Sequence[Curve], path: Path) -> None:
+    """Average and last iterate of every seed over CPU seconds, games side by side."""
+    figure = Figure(figsize=(4.5 * len(tasks), 4), layout="constrained")
+    grid = figure.subplots(1, len(tasks), squeeze=False)[0]
+    for axes, task in zip(grid, tasks, strict=True):
+        for curve in (curve for curve in curves if curve.game == task.game):
+            for color, policy in enumerate((AVERAGE, LAST)):
+                axes.plot(
+                    [point.cpu_seconds for point in curve.points],
+                    [point.nash_conv[policy] for point in curve.points],
+                    color=f"C{color}",
+                    label=policy if curve.seed == 0 else None,
+                )
+        worst = nash_conv(load_game(task.game), uniform).nash_conv
+        axes.axhline(worst, color="grey", linestyle="--", label="uniform")
+        axes.set(yscale="log", xlabel="CPU seconds", title=task.game.partition("(")[0])
+        axes.grid(alpha=0.3, which="both")
+    grid[0].set_ylabel("NashConv")
+    grid[0].legend(fontsize="small")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=80)
+
+
+def remembering(game: str, iterations: int, games: int, *overrides: str) -> TrainConfig:
+    """How a large game is trained, with a memory of all policies."""
+    agent = ("solver.agent.type=average_strategy", "solver.agent.steps=2000")
+    schedule = (f"solver.iterations={iterations}", f"solver.anneal={iterations}")
+    all_overrides = [f"game={game}", *agent, *schedule, f"solver.games={games}", *overrides]
+    return load(CONFIGS / "actor_critic.yaml", all_overrides)
+
+
+async def head_to_head(config: TrainConfig, deals: int) -> MatchReport:
     """Train, and let the average strategy play the last iterate over mirrored deals."""
-    overrides = [f"game={game}", "solver.agent.type=average_strategy", "solver.agent.steps=2000"]
-    overrides += [f"solver.{name}={iterations}" for name in ("iterations", "anneal")]
-    config = load(CONFIGS / "actor_critic.yaml", [*overrides, f"solver.games={games}"])
+    game, iterations = load_game(config.game), config.solver.iterations
     assert isinstance(config.solver, RegretActorCritic)
-    solver = ActorCriticSolver(config.solver, config.inference, load_game(game), config.seed)
+    solver = ActorCriticSolver(config.solver, config.inference, game, config.seed)
     decisions = 0
     for iteration in range(1, iterations + 1):
         decisions += (await solver.iterate(iteration, lambda phase, done, total: None)).nodes
@@ -97,7 +128,7 @@ async def head_to_head(game: str, iterations: int, games: int, deals: int) -> Ma
     async with AsyncExitStack() as stack:
         a = await stack.enter_async_context(NetworkPlayer(average, AVERAGE))
         b = await stack.enter_async_context(NetworkPlayer(last, LAST))
-        return await play_match(solver.game, a, b, MatchPlan(deals=deals))
+        return await play_match(game, a, b, MatchPlan(deals=deals))
 
 
 @click.command()
@@ -126,7 +157,7 @@ def main(
     """Show the average strategy beside the last iterate."""
     torch.set_num_threads(1)
     if play is not None:
-        match = asyncio.run(head_to_head(play, iterations, games, deals))
+        match = asyncio.run(head_to_head(remembering(play, iterations, games), deals))
         score = f"{match.score:+.2f} [{match.score_low:+.2f}, {match.score_high:+.2f}]"
         row = (match.game, iterations, games, match.deals, score)
         columns = ("game", "iterations", "games each", "deals", "average against last iterate")
@@ -141,14 +172,13 @@ def main(
             click.echo(f"{task.game}: seed {seed}", err=True)
             record.curves.append(run(task, seed))
             write(record, json)
+    wanted = {(task.game, task.seconds) for task in tasks}
+    curves = [curve for curve in record.curves if (curve.game, curve.seconds) in wanted]
     rows: list[Sequence[object]] = []
     for task in tasks:
-        wanted = (task.game, SOLVER, task.seconds)
-        curves = [c for c in record.curves if (c.game, c.solver, c.seconds) == wanted]
-        rows += rows_of(task, curves)
-        if plots is not None:
-            name = "_".join("".join(c if c.isalnum() else " " for c in task.game).split())
-            plot(curves, plots / f"average_{name}.png")
+        rows += rows_of(task, [curve for curve in curves if curve.game == task.game])
+    if plots is not None:
+        picture(tasks, curves, plots / "averages.png")
     report("Averages", ("game", "figure", "median (seeds)", "CPU seconds"), rows, record, None)
     for where in dict.fromkeys(str(curve.machine) for curve in record.curves):
         click.echo(where)
