@@ -41,6 +41,7 @@ from benchmarks.convergence import (
 )
 
 AVERAGE, LAST = "average network", "last iterate"
+LEAST = 1e-3
 SOLVER = "regret actor-critic"
 CONFIG = "leduc_actor_critic.yaml"
 WIDER = ("solver.network.width=128", "solver.strategy.steps=100")
@@ -85,7 +86,10 @@ def rows_of(task: Task, curves: Sequence[Curve]) -> Iterator[Sequence[object]]:
 
 
 def picture(tasks: Sequence[Task], curves: Sequence[Curve], path: Path) -> None:
-    """Average and last iterate of every seed over CPU seconds, games side by side."""
+    """Average and last iterate of every seed over CPU seconds, games side by side.
+
+    What is below `LEAST`, as pure equilibria are, is drawn there.
+    """
     figure = Figure(figsize=(4.5 * len(tasks), 4), layout="constrained")
     grid = figure.subplots(1, len(tasks), squeeze=False)[0]
     for axes, task in zip(grid, tasks, strict=True):
@@ -93,7 +97,7 @@ def picture(tasks: Sequence[Task], curves: Sequence[Curve], path: Path) -> None:
             for color, policy in enumerate((AVERAGE, LAST)):
                 axes.plot(
                     [point.cpu_seconds for point in curve.points],
-                    [point.nash_conv[policy] for point in curve.points],
+                    [max(point.nash_conv[policy], LEAST) for point in curve.points],
                     color=f"C{color}",
                     label=policy if curve.seed == 0 else None,
                 )
