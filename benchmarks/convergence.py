@@ -265,7 +265,7 @@ def rows_of(task: Task, curves: Sequence[Curve]) -> Iterator[Sequence[object]]:
             seconds([point.cpu_seconds if point else math.inf for point in points]),
         )
     ends = [curve.points[-1] for curve in curves]
-    found = ", ".join(f"{curve.last:.3g}" for curve in curves)
+    found = ", ".join(f"{curve.last:#.3g}" for curve in curves)
     cpu = median(point.cpu_seconds for point in ends)
     yield (
         task.game,
@@ -273,7 +273,7 @@ def rows_of(task: Task, curves: Sequence[Curve]) -> Iterator[Sequence[object]]:
         f"NashConv after {median(point.seconds for point in ends):.0f} s, "
         f"{median(point.iteration for point in ends):.0f} iterations, "
         f"{median(point.nodes for point in ends) / 1e6:.2f} M nodes",
-        f"{median(curve.last for curve in curves):.3g} ({found})",
+        f"{median(curve.last for curve in curves):#.3g} ({found})",
         f"after {cpu:.0f}",
     )
 
