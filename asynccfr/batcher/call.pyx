@@ -16,25 +16,18 @@ from cpython.exc cimport PyErr_SetObject
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
+from asynccfr.awaiting cimport (
+    PYGEN_ERROR, PYGEN_NEXT, PYGEN_RETURN, PySendResult, use_for_await,
+)
+
 cdef extern from *:
     """
     #define PENDING 0
     #define SUCCEEDED 1
     #define FAILED 2
     #define CANCELLED 3
-
-    /* Cython writes __next__ for a cdef class but not am_send, which returns a value without raising
-       StopIteration: about a tenth of the cost of an await. */
-    static void use_for_await(PyObject *type, sendfunc send) {
-        ((PyTypeObject *)type)->tp_as_async->am_send = send;
-        PyType_Modified((PyTypeObject *)type);
-    }
     """
     int PENDING, SUCCEEDED, FAILED, CANCELLED
-    ctypedef int PySendResult
-    ctypedef PySendResult (*sendfunc)(PyObject*, PyObject*, PyObject**)
-    int PYGEN_NEXT, PYGEN_RETURN, PYGEN_ERROR
-    void use_for_await(object type, sendfunc send)
 
 
 cdef class Call:

@@ -7,10 +7,12 @@ cdef class Query:
     cdef readonly State state
     cdef readonly int player
     cdef int num_legal
+    cdef bint suspends  # the coroutine that awaits it, at its next step
     cdef int moves  # of players and chance since the last decision
     cdef int* legal
     cdef float* outputs
 
+    cdef bint turns(self) noexcept
     cdef int look(self) except -1
     cdef void take(self, const float* outputs) noexcept
     cdef bint play_on(self, Rng rng) except -1

@@ -7,6 +7,10 @@ object; between them lies the forward.
 
 from libc.stdlib cimport free, malloc
 
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+
+from asynccfr.awaiting cimport PYGEN_NEXT, PYGEN_RETURN, PySendResult, use_for_await
 from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
 from asynccfr.cfr.samples cimport grown
 from asynccfr.games.contract cimport TERMINAL_PLAYER
@@ -15,7 +19,10 @@ from asynccfr.errors import GameError
 
 
 cdef class Query:
-    """The decision of the player to move in `state`, which must not be chance or terminal."""
+    """The decision of the player to move in `state`, which must not be chance or terminal.
+
+    Awaiting it hands it to whoever drives the coroutine, who goes on with that once it is answered.
+    """
 
     def __cinit__(self, State state not None, *args, **kwargs):
         cdef int n = state.game.max_legal_actions
@@ -24,6 +31,7 @@ cdef class Query:
         if self.legal is NULL:
             raise MemoryError
         self.outputs = <float*>(self.legal + n)
+        self.suspends = True
 
     def __init__(self, State state):
         if state.current_player < 0:
@@ -32,6 +40,22 @@ cdef class Query:
 
     def __dealloc__(self):
         free(self.legal)
+
+    def __await__(self):
+        return self
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.turns():
+            return self
+        raise StopIteration
+
+    cdef bint turns(self) noexcept:
+        """Whether the coroutine is to suspend now: every other time."""
+        self.suspends = not self.suspends
+        return not self.suspends
 
     @property
     def group(self):
@@ -79,6 +103,19 @@ cdef class Query:
         cdef double* policy = policy_room(self.num_legal)
         policy_from_outputs(rule, self.outputs, self.num_legal, policy)
         return self.legal[sample_index(policy, self.num_legal, rng)]
+
+
+cdef PySendResult send(PyObject* self, PyObject* argument, PyObject** result) noexcept:
+    if (<Query>self).turns():
+        Py_INCREF(<object>self)
+        result[0] = self
+        return <PySendResult>PYGEN_NEXT
+    Py_INCREF(None)
+    result[0] = <PyObject*>None
+    return <PySendResult>PYGEN_RETURN
+
+
+use_for_await(Query, send)
 
 
 cdef class Room:

@@ -5,20 +5,22 @@ so that reservoirs do not depend on scheduling.
 """
 
 import asyncio
-import operator
 from collections.abc import Callable, Coroutine, Generator, Iterable
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 from asynccfr.batcher import Batcher, Call
+from asynccfr.cfr.crew import Crew, Waiting, hold
 from asynccfr.cfr.query import Query
 from asynccfr.cfr.traversal import Scheme, Traversal
 from asynccfr.config import AsyncDriver, SyncDriver
-from asynccfr.errors import first_failure
 
 if TYPE_CHECKING:  # traversal processes run walks without torch
     from asynccfr.inference.evaluator import Evaluator
 
-GROUP = operator.attrgetter("group")
+Answers = tuple[Waiting, ...]
+
+PARTS_OF_A_BATCH = 8  # at least; what is submitted together is a part of a batch
 
 Collect = Callable[[Traversal], None]
 
@@ -34,12 +36,11 @@ async def traverse(
     if isinstance(driver, SyncDriver):
         await traverse_blocking(scheme, walks, evaluator, collect)
     else:
-        batcher: Batcher[Query, Query] = Batcher(
+        batcher = batcher_of(
             evaluator,
             max_batch=driver.max_batch,
             batch_window_us=driver.batch_window_us,
             inline=evaluator.device.type == "cpu",
-            key=GROUP,
         )
         known = evaluator.answer if evaluator.caches else None
         await traverse_batched(driver.concurrency, scheme, walks, batcher, collect, known)
@@ -84,11 +85,35 @@ async def traverse_blocking(
         await asyncio.sleep(0)
 
 
+def batcher_of(evaluate: Callable[[list[Query]], Any], **options: Any) -> Batcher[Waiting, Answers]:
+    """A batcher for `traverse_batched`; `evaluate` answers queries of one group in place.
+
+    The options are those of `Batcher`.
+    """
+    if iscoroutinefunction(evaluate):
+
+        async def function(items: list[Waiting]) -> list[Answers]:
+            await evaluate(queries_of(items))
+            return answers(items)
+
+        return Batcher(function, size_of=len, **options)
+    return Batcher(lambda items: answers(items, evaluate(queries_of(items))), size_of=len, **options)
+
+
+def queries_of(items: list[Waiting]) -> list[Query]:
+    return [query for item in items for query in item.queries]
+
+
+def answers(items: list[Waiting], _: object = None) -> list[Answers]:
+    """Everything to the first who asked: what is resumed together can wait together again."""
+    return [tuple(items), *((),) * (len(items) - 1)]
+
+
 async def traverse_batched(
     concurrency: int,
     scheme: Scheme[Traversal],
     walks: Iterable[Traversal],
-    batcher: Batcher[Query, Query],
+    batcher: Batcher[Waiting, Answers],
     collect: Collect[Traversal],
     known: Callable[[Query], bool] | None = None,
 ) -> None:
@@ -96,7 +121,6 @@ async def traverse_batched(
 
     `known` may answer a decision at once, and tells whether it did.
     """
-    numbered = enumerate(walks)
     finished: dict[int, Traversal] = {}
     collected = 0
 
@@ -107,21 +131,49 @@ async def traverse_batched(
             collect(finished.pop(collected))
             collected += 1
 
-    def evaluate(walk: Query) -> Call[Query] | Answered:
-        if known is not None and known(walk):
-            return ANSWERED
-        return batcher.submit(walk)
+    def ask(query: Query) -> Query | Answered:
+        return ANSWERED if known is not None and known(query) else query
 
-    async def worker() -> None:
-        for index, walk in numbered:
-            await scheme(walk, batcher.submit if known is None else evaluate)
-            finish(index, walk)
-            if known is not None:  # perhaps nothing had to wait; let others have their turn
-                await asyncio.sleep(0)
+    together = max(1, batcher.max_batch // PARTS_OF_A_BATCH)
+    evaluate = hold if known is None else ask
+    crew = Crew(scheme, enumerate(walks), concurrency, together, evaluate, finish)
+    async with batcher:
+        await Driving(crew, batcher).over
 
-    try:
-        async with batcher, asyncio.TaskGroup() as group:
-            for _ in range(concurrency):
-                group.create_task(worker())
-    except BaseExceptionGroup as failures:
-        raise first_failure(failures) from None
+
+class Driving:
+    """A crew at work: goes on with whatever has been answered, within the turn of its batch.
+
+    Attributes:
+        over: done when every traversal is, or one has failed.
+    """
+
+    def __init__(self, crew: Crew[Any], batcher: Batcher[Waiting, Answers]) -> None:
+        self.crew = crew
+        self.batcher = batcher
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.in_flight = 0
+        self.go_on(())
+
+    def go_on(self, answered: Answers) -> None:
+        if self.over.done():  # another failed, or whoever waits for the end has been cancelled
+            return
+        try:
+            for waiting in self.crew.go_on(answered):
+                self.batcher.submit(waiting, waiting.group).add_done_callback(self.take)
+                self.in_flight += 1
+        except BaseException as error:
+            self.over.set_exception(error)
+            return
+        if self.crew.is_over:
+            self.over.set_result(None)
+        elif self.in_flight == 0:  # every decision was known already; let others have their turn
+            self.over.get_loop().call_soon(self.go_on, ())
+
+    def take(self, call: Call[Answers]) -> None:
+        """Called back when some of those who wait have been answered."""
+        self.in_flight -= 1
+        if (error := call.exception()) is None:
+            self.go_on(call.result())
+        elif not self.over.done():
+            self.over.set_exception(error)

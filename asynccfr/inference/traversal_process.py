@@ -9,7 +9,6 @@ import os
 import socket
 import traceback
 
-from asynccfr.batcher import Batcher
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.cfr.walk import Walk
@@ -25,7 +24,7 @@ from asynccfr.inference.channel import (
     Share,
     SharedRows,
 )
-from asynccfr.inference.drivers import GROUP, traverse_batched
+from asynccfr.inference.drivers import batcher_of, traverse_batched
 
 BUNDLE_SAMPLES = 4096
 
@@ -63,10 +62,9 @@ class TraversalProcess:
     async def traverse(self, share: Share) -> None:
         try:
             outbox = Outbox(self.channel, SampleBuffer(self.game), SampleBuffer(self.game))
-            batcher = Batcher(
+            batcher = batcher_of(
                 self.ask,
                 max_batch=self.setup.slot_rows,
-                key=GROUP,
                 max_concurrent_batches=self.setup.slots,
             )
             walks = share.plan.walks(self.game, share.numbers, outbox.emptied)
