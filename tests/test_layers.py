@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "asynccfr"
 # The layer of a module is that of its longest prefix here.
 LAYERS = {
     "errors": 0,
+    "awaiting": 0,
     "seeding": 0,
     "config": 0,
     "config_yaml": 0,
@@ -24,6 +25,7 @@ LAYERS = {
     "games": 1,
     "cfr": 1,
     "cfr.traversal": 2,
+    "cfr.crew": 2,
     "cfr.plan": 2,
     "cfr.best_response": 2,
     "cfr.tabular": 2,

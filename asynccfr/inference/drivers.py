@@ -19,8 +19,7 @@ if TYPE_CHECKING:  # traversal processes run walks without torch
     from asynccfr.inference.evaluator import Evaluator
 
 Answers = tuple[Waiting, ...]
-
-PARTS_OF_A_BATCH = 8  # at least; what is submitted together is a part of a batch
+"""What has been answered together."""
 
 Collect = Callable[[Traversal], None]
 
@@ -90,23 +89,31 @@ def batcher_of(evaluate: Callable[[list[Query]], Any], **options: Any) -> Batche
 
     The options are those of `Batcher`.
     """
-    if iscoroutinefunction(evaluate):
 
-        async def function(items: list[Waiting]) -> list[Answers]:
-            await evaluate(queries_of(items))
-            return answers(items)
+    def function(items: list[Waiting]) -> list[Answers]:
+        evaluate(queries_of(items))
+        return everything_to_the_first(items)
 
-        return Batcher(function, size_of=len, **options)
-    return Batcher(lambda items: answers(items, evaluate(queries_of(items))), size_of=len, **options)
+    async def coroutine_function(items: list[Waiting]) -> list[Answers]:
+        await evaluate(queries_of(items))
+        return everything_to_the_first(items)
+
+    chosen = coroutine_function if iscoroutinefunction(evaluate) else function
+    return Batcher(chosen, size_of=len, **options)
+
+
+def submitted_together(max_batch: int) -> int:
+    """How many decisions are one item for the batcher: a part of a batch, so that batches fill."""
+    return max(1, max_batch // 8)
 
 
 def queries_of(items: list[Waiting]) -> list[Query]:
     return [query for item in items for query in item.queries]
 
 
-def answers(items: list[Waiting], _: object = None) -> list[Answers]:
-    """Everything to the first who asked: what is resumed together can wait together again."""
-    return [tuple(items), *((),) * (len(items) - 1)]
+def everything_to_the_first(items: list[Waiting]) -> list[Answers]:
+    """An answer for each item: all go on together, so that they may wait together again."""
+    return [tuple(items), *[()] * (len(items) - 1)]
 
 
 async def traverse_batched(
@@ -134,7 +141,7 @@ async def traverse_batched(
     def ask(query: Query) -> Query | Answered:
         return ANSWERED if known is not None and known(query) else query
 
-    together = max(1, batcher.max_batch // PARTS_OF_A_BATCH)
+    together = submitted_together(batcher.max_batch)
     evaluate = hold if known is None else ask
     crew = Crew(scheme, enumerate(walks), concurrency, together, evaluate, finish)
     async with batcher:

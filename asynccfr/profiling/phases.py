@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import torch
 
 from asynccfr.batcher import Batcher
+from asynccfr.cfr.crew import Waiting
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.config import AsyncDriver
-from asynccfr.inference.drivers import traverse_batched
+from asynccfr.inference.drivers import Answers, batcher_of, traverse_batched
 from asynccfr.inference.evaluator import Evaluator, padded
 from asynccfr.profiling.subject import Subject
 from asynccfr.solvers.deep_cfr import DeepCFRSolver
@@ -96,7 +97,7 @@ async def run_batched(
     driver: AsyncDriver,
     *,
     iteration: int = 1,
-    batcher: "Batcher[Query, Query] | None" = None,
+    batcher: Batcher[Waiting, Answers] | None = None,
 ) -> Run:
     """What the solver does for one player, with an evaluator and a batcher of one's own."""
     traversals = solver.config.traversals
@@ -104,7 +105,7 @@ async def run_batched(
     collector = subject.collector(solver, iteration)
     walks = plan.walks(subject.game, range(traversals), collector.finished)
     if batcher is None:
-        batcher = Batcher(evaluator, max_batch=driver.max_batch, inline=True)
+        batcher = batcher_of(evaluator, max_batch=driver.max_batch, inline=True)
     evaluator.batch_sizes, evaluator.forward_seconds = [], 0.0
     started, computing = time.perf_counter(), time.thread_time()
     concurrency = min(driver.concurrency, traversals)

@@ -9,10 +9,10 @@ import threading
 import torch
 from msgspec import Struct
 
-from asynccfr.batcher import Batcher
 from asynccfr.cfr.query import Query
 from asynccfr.config import AsyncDriver
 from asynccfr.event_loop import run
+from asynccfr.inference.drivers import batcher_of
 from asynccfr.inference.evaluator import Evaluator
 from asynccfr.networks import InferenceCopy
 from asynccfr.profiling.contention import Forwards
@@ -155,7 +155,7 @@ def compared(
     both: list[float] = []
     for iteration in range(scale.repetitions + 1):
         for kept, paths in ((first, evaluators[:1]), (both, evaluators)):
-            batcher: Batcher[Query, Query] = Batcher(
+            batcher = batcher_of(
                 Paths(paths, small), max_batch=driver.max_batch, max_concurrent_batches=len(paths)
             )
             ran = run(

@@ -1,21 +1,21 @@
 """One step of the batcher in parts, each measured by itself, and as a whole.
 
-In the whole, tasks that have been woken submit their next row at once, and the phases of its
-batches are timed. To take apart what lies between two batches, three are submitted in one go:
-between the second and the third is the wake-up alone, for the tasks of the second only go on to
-wait for the third.
+The walks stay where they are, and ask for the same decision again as soon as it is answered. In the
+whole, the driver of training runs them, and the phases of the batches are timed. What lies between
+two batches is taken apart by hand: waking up begins where a batch ends, collecting ends where one
+begins.
 """
 
-import asyncio
 import time
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from asynccfr.batcher import Batcher, Call
-from asynccfr.cfr.query import Query
+from asynccfr.cfr.crew import Crew, hold
+from asynccfr.cfr.traversal import Evaluate
 from asynccfr.cfr.walk import Walk
 from asynccfr.event_loop import run
+from asynccfr.inference.drivers import batcher_of, submitted_together, traverse_batched
 from asynccfr.profiling.lines import Curve, fit
 from asynccfr.profiling.measuring import Spread, spread
 from asynccfr.profiling.phases import PHASES, PhasedEvaluator, phased
@@ -39,10 +39,6 @@ class StepCost(Struct, frozen=True, kw_only=True):
     whole: Curve
     sum_over_whole: list[float]
     unaccounted_us: list[float]
-
-    def overhead_us(self, rows: float) -> float:
-        """What the batcher itself costs."""
-        return self.parts["collect"].at(rows) + self.parts["wake-up"].at(rows)
 
 
 def measure(subject: Subject, scale: Scale) -> StepCost:
@@ -80,45 +76,37 @@ def to_curve(sizes: list[int], found: Sequence[Spread]) -> Curve:
     )
 
 
+async def ask_again(walk: Walk, evaluate: Evaluate) -> None:
+    """A traversal that stays where it is: it asks for the same decision again and again."""
+    for _ in range(STEPS + 1):
+        await evaluate(walk)
+
+
 async def apart(walks: list[Walk], evaluator: PhasedEvaluator) -> dict[str, float]:
     """Seconds to collect a batch and to wake those who wait for it, the mean of several steps."""
-    player = walks[0].player
+    size = len(walks)
     total = {"collect": 0.0, "wake-up": 0.0}
-
-    async def wait(*calls: Call[Query]) -> None:
-        for call in calls:
-            await call
-
-    async with Batcher(evaluator, max_batch=len(walks), inline=True) as batcher:
+    crew = Crew(ask_again, enumerate(walks), size, submitted_together(size), hold, lambda *_: None)
+    waiting = crew.go_on()
+    async with batcher_of(evaluator, max_batch=size, inline=True) as batcher:
         for _ in range(STEPS):
             evaluator.reset()
             started = time.perf_counter()
-            rounds = [[batcher.submit(walk, player) for walk in walks] for _ in range(3)]
-            total["collect"] += (time.perf_counter() - started) / 3
-            await asyncio.gather(*map(asyncio.ensure_future, map(wait, *rounds)))
-            (_, second_end), (third_start, _) = evaluator.spans[1:]
-            total["wake-up"] += third_start - second_end
+            calls = [batcher.submit(each, each.group) for each in waiting]
+            answered, *_ = [await call for call in calls]
+            waiting = crew.go_on(answered)
+            [(batch_start, batch_end)] = evaluator.spans
+            total["collect"] += batch_start - started
+            total["wake-up"] += time.perf_counter() - batch_end
     return {name: seconds / STEPS for name, seconds in total.items()}
 
 
 async def whole(walks: list[Walk], evaluator: PhasedEvaluator) -> dict[str, float]:
-    """Seconds a step, and of each phase of it, of tasks that ask again as soon as answered."""
-    player = walks[0].player
-    marks: list[float] = []
-
-    async def ask(walk: Walk) -> None:
-        for _ in range(STEPS + 1):
-            await batcher.submit(walk, player)
-            if walk is walks[0]:
-                if not marks:
-                    evaluator.reset()
-                marks.append(time.perf_counter())
-
-    async with (
-        Batcher(evaluator, max_batch=len(walks), inline=True) as batcher,
-        asyncio.TaskGroup() as group,
-    ):
-        for walk in walks:
-            group.create_task(ask(walk))
-    phases = {name: seconds / STEPS for name, seconds in evaluator.seconds.items()}
-    return phases | {"whole": (marks[-1] - marks[0]) / STEPS}
+    """Seconds a step, and of each phase of it, of traversals that ask again as soon as answered."""
+    size = len(walks)
+    evaluator.reset()
+    batcher = batcher_of(evaluator, max_batch=size, inline=True)
+    await traverse_batched(size, ask_again, walks, batcher, lambda _: None)
+    starts = [start for start, _ in evaluator.spans]
+    phases = {name: seconds / len(starts) for name, seconds in evaluator.seconds.items()}
+    return phases | {"whole": (starts[-1] - starts[0]) / (len(starts) - 1)}

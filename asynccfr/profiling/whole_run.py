@@ -1,18 +1,16 @@
 """A whole run: where its wall time went, and how much of the forward hid behind the walks."""
 
 import time
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from itertools import islice
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 
-from asynccfr.batcher import Batcher
-from asynccfr.cfr.query import Query, deliver
-from asynccfr.cfr.walk import Walk
+from asynccfr.cfr.crew import Crew, hold
+from asynccfr.cfr.query import deliver
 from asynccfr.config import AsyncDriver
 from asynccfr.event_loop import run
+from asynccfr.inference.drivers import batcher_of
 from asynccfr.profiling.measuring import Spread, spread
 from asynccfr.profiling.phases import phased, run_batched
 from asynccfr.profiling.step import StepCost
@@ -46,8 +44,8 @@ class Exposure(Struct, frozen=True, kw_only=True):
 class Accounting(Struct, frozen=True, kw_only=True):
     """Wall time of the inline run by what it was spent on, microseconds a node.
 
-    Phases of the batches and the reservoirs are timed in the run itself; walks and the batcher's
-    own work are what they cost when measured by themselves.
+    Phases of the batches and the reservoirs are timed in the run itself; the walks, their being
+    woken included, and the batcher's collecting are what they cost when measured by themselves.
 
     Fields:
         unaccounted_us: wall time less the sum of the parts; negative if that is more.
@@ -81,9 +79,8 @@ def measure(subject: Subject, scale: Scale, step: StepCost) -> WholeRun:
         walk_us = node_us(subject, scale)
         for place, kept in found.items():
             evaluator.reset()
-            batcher: Batcher[Query, Query] = Batcher(
-                evaluator, max_batch=driver.max_batch, inline=place == "inline"
-            )
+            inline = place == "inline"
+            batcher = batcher_of(evaluator, max_batch=driver.max_batch, inline=inline)
             ran = run(
                 run_batched(
                     subject, solver, evaluator, driver, iteration=iteration + 1, batcher=batcher
@@ -92,7 +89,6 @@ def measure(subject: Subject, scale: Scale, step: StepCost) -> WholeRun:
             if iteration == 0:
                 continue
             batches = sum(end - start for start, end in evaluator.spans)
-            inline = place == "inline"
             kept.append(
                 {
                     "speed": ran.speed,
@@ -105,8 +101,8 @@ def measure(subject: Subject, scale: Scale, step: StepCost) -> WholeRun:
                 realised = float(np.mean(ran.batch_sizes))
                 parts = {k: s / ran.nodes * 1e6 for k, s in evaluator.seconds.items()}
                 parts["reservoirs"] = ran.reservoir_seconds / ran.nodes * 1e6
-                parts["games and samples"] = walk_us
-                parts["collect and wake-up"] = step.overhead_us(realised) / realised
+                parts["games, coroutines and samples"] = walk_us
+                parts["collect"] = step.parts["collect"].at(realised) / realised
                 accounts.append((ran.seconds / ran.nodes * 1e6, parts, realised))
     return WholeRun(
         driver=driver,
@@ -150,7 +146,7 @@ def accounting(accounts: Sequence[tuple[float, Mapping[str, float], float]]) -> 
 def node_us(subject: Subject, scale: Scale) -> float:
     """Microseconds a node of walks alone: rules, regret matching, samples, up to the reservoirs.
 
-    As many walks as in the run advance in turns, so that the caches are as cold.
+    As many walks as in the run are resumed in turns, so that the caches are as cold.
     """
     solver = subject.solver(traversals=scale.traversals)
     collector = subject.collector(solver)
@@ -159,47 +155,22 @@ def node_us(subject: Subject, scale: Scale) -> float:
     outputs = OUTPUT_SCALE * np.random.default_rng(0).standard_normal(
         (scale.concurrency, subject.game.num_actions), np.float32
     )
-    waiting: list[Query] = []
-    active: list[tuple[Walk, Coroutine[Any, Any, object]]] = []
-
-    def evaluate(walk: Query) -> Turn:
-        waiting.append(walk)
-        return TURN
-
+    crew = Crew(
+        plan.scheme,
+        enumerate(walks),
+        size=scale.concurrency,
+        together=scale.concurrency,
+        evaluate=hold,
+        finish=lambda _, walk: collector.add(walk),
+    )
     answering = 0.0
     started = time.perf_counter()
-    while True:
-        new = islice(walks, scale.concurrency - len(active))
-        active += [(walk, plan.scheme(walk, evaluate)) for walk in new]
-        if not active:
-            return (
-                (time.perf_counter() - started - answering - collector.seconds)
-                / collector.nodes
-                * 1e6
-            )
-        active = [each for each in active if goes_on(*each, collector.add)]
+    waiting = crew.go_on()
+    while not crew.is_over:
         asked = time.perf_counter()
-        deliver(waiting, outputs)
-        waiting.clear()
+        for each in waiting:
+            deliver(each.queries, outputs)
         answering += time.perf_counter() - asked
-
-
-class Turn:
-    """Waits until it is this coroutine's turn again."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield
-
-
-TURN = Turn()
-
-
-def goes_on(
-    walk: Walk, coroutine: Coroutine[Any, Any, object], collect: Callable[[Walk], None]
-) -> bool:
-    try:
-        coroutine.send(None)
-    except StopIteration:
-        collect(walk)
-        return False
-    return True
+        waiting = crew.go_on(waiting)
+    walked = time.perf_counter() - started - answering - collector.seconds
+    return walked / collector.nodes * 1e6

@@ -2,15 +2,17 @@
 
 import asyncio
 
+import numpy as np
 import pytest
 import torch
 
+from asynccfr.cfr.query import deliver
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.traversal import external_sampling, outcome_sampling
 from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, SyncDriver
 from asynccfr.games import load_game
-from asynccfr.inference.drivers import run_blocking, traverse
+from asynccfr.inference.drivers import batcher_of, run_blocking, traverse, traverse_batched
 from asynccfr.inference.evaluator import Evaluator
 from asynccfr.seeding import stream
 
@@ -88,3 +90,99 @@ def test_the_sync_driver_refuses_to_suspend():
 
     with pytest.raises(RuntimeError, match="suspended"):
         run_blocking(suspends())
+
+
+async def python_scheme(walk, evaluate):
+    """What somebody might write: a coroutine of the interpreter, around one of ours."""
+    await outcome_sampling(walk, evaluate)
+
+
+@pytest.mark.parametrize("driver", DRIVERS, ids=str)
+async def test_a_scheme_may_be_any_coroutine(driver):
+    made, collected = [], []
+    await traverse(driver, python_scheme, walks(20, made), make_evaluator(), collected.append)
+    assert collected == made
+    assert all(walk.nodes for walk in made)
+
+
+@pytest.mark.parametrize("driver", DRIVERS, ids=str)
+async def test_a_failing_traversal_surfaces_as_itself(driver):
+    async def fails(walk, evaluate):
+        await evaluate(walk)
+        raise LookupError("in the traversal")
+
+    with pytest.raises(LookupError, match="in the traversal"):
+        await traverse(driver, fails, walks(20), make_evaluator(), lambda walk: None)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_traversal_waits_for_queries_only():
+    async def sleeps(walk, evaluate):
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="awaits None, expected what `evaluate` returned"):
+        await traverse(AsyncDriver(), sleeps, walks(3), make_evaluator(), lambda walk: None)
+
+
+async def test_a_failing_source_of_walks_surfaces_as_itself():
+    def source():
+        yield from walks(5)
+        raise LookupError("no more to be had")
+
+    with pytest.raises(LookupError, match="no more to be had"):
+        await traverse(
+            AsyncDriver(concurrency=3),
+            outcome_sampling,
+            source(),
+            make_evaluator(),
+            lambda walk: None,
+        )
+
+
+async def test_others_have_their_turns_when_no_decision_has_to_wait():
+    turns = 0
+
+    async def count():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def known(query):
+        deliver([query], np.zeros((1, GAME.num_actions), np.float32))
+        return True
+
+    evaluator = make_evaluator()
+    batcher = batcher_of(evaluator, max_batch=4, inline=True)
+    counting = asyncio.create_task(count())
+    await traverse_batched(5, outcome_sampling, walks(50), batcher, lambda walk: None, known)
+    counting.cancel()
+    assert turns >= 10
+    assert not evaluator.batch_sizes
+
+
+async def test_batches_fill_from_all_that_wait():
+    """64 walks wait for two networks: batches of about 32, whatever was submitted together."""
+    evaluator = make_evaluator()
+    driver = AsyncDriver(concurrency=64, max_batch=32)
+    await traverse(driver, outcome_sampling, walks(2000), evaluator, lambda walk: None)
+    assert np.median(evaluator.batch_sizes) >= 24
+
+
+async def test_a_coroutine_function_may_answer_several_batches_at_once():
+    evaluator = make_evaluator()
+    at_once, most = 0, 0
+
+    async def evaluate(queries):
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0)
+        evaluator(queries)
+        at_once -= 1
+
+    made, collected = [], []
+    batcher = batcher_of(evaluate, max_batch=8, max_concurrent_batches=3)
+    await traverse_batched(30, external_sampling, walks(40, made), batcher, collected.append)
+    assert collected == made
+    assert most == 3
