@@ -11,7 +11,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 
 from asynccfr.awaiting cimport PYGEN_NEXT, PyIter_Send
-from asynccfr.cfr.query cimport Query
+from asynccfr.cfr.query cimport Query, look_ahead
 
 
 cdef class Strand:
@@ -85,11 +85,13 @@ cdef class Crew:
         """
         cdef Waiting each
         cdef Strand strand
+        cdef Py_ssize_t i
         self.open = {}
         self.waiting = []
         for each in answered:
-            for strand in each.strands:
-                self.resume(strand)
+            for i in range(len(each.strands)):
+                look_ahead(each.queries, i)
+                self.resume(<Strand>each.strands[i])
         for _ in range(self.size - self.running):
             entry = next(self.walks, None)
             if entry is None:

@@ -19,6 +19,7 @@ cdef class Query:
     cdef int write_row(self, float* row) except -1
 
 
+cdef void look_ahead(list queries, Py_ssize_t i) noexcept
 cdef double* policy_room(int n) except NULL
 cdef float* row_room(int n) except NULL
 cdef int sample_index(const double* probabilities, int n, Rng rng) noexcept nogil
