@@ -77,8 +77,9 @@ def test_every_call_of_the_boundary_is_timed(subject):
     assert all(call.calls == 50 for call in found)
 
 
-def test_a_step_has_all_its_parts(subject):
-    found = step.measure(subject, TINY)
+def test_a_step_has_all_its_parts():
+    scale = Scale(repetitions=1, most_rows=512)
+    found = step.measure(Subject(config(width=256)), scale)
     assert set(found.parts) == {"collect", *PHASES, "wake-up"}
     assert all(us > 0 for part in found.parts.values() for us in part.us)
     assert len(found.sum_over_whole) == len(found.whole.rows)
