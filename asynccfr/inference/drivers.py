@@ -169,6 +169,11 @@ class Driving:
             for waiting in self.crew.go_on(answered):
                 self.batcher.submit(waiting, waiting.group).add_done_callback(self.take)
                 self.in_flight += 1
+        except StopIteration as error:  # which a future does not take
+            failure = RuntimeError(f"a traversal, or what collects them, raised {error!r}")
+            failure.__cause__ = error
+            self.over.set_exception(failure)
+            return
         except BaseException as error:
             self.over.set_exception(error)
             return

@@ -139,6 +139,18 @@ async def test_a_failing_source_of_walks_surfaces_as_itself():
         )
 
 
+async def test_a_collector_that_runs_out_ends_the_traversal():
+    collected = iter(())
+    with pytest.raises(RuntimeError, match="raised StopIteration"):
+        await traverse(
+            AsyncDriver(),
+            outcome_sampling,
+            walks(5),
+            make_evaluator(),
+            lambda walk: next(collected),
+        )
+
+
 async def test_others_have_their_turns_when_no_decision_has_to_wait():
     turns = 0
 
