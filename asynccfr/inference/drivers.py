@@ -6,10 +6,10 @@ so that reservoirs do not depend on scheduling.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator, Iterable
-from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 from asynccfr.batcher import Batcher, Call
+from asynccfr.batcher.batcher import is_async
 from asynccfr.cfr.crew import Crew, Waiting, hold
 from asynccfr.cfr.query import Query
 from asynccfr.cfr.traversal import Scheme, Traversal
@@ -98,7 +98,7 @@ def batcher_of(evaluate: Callable[[list[Query]], Any], **options: Any) -> Batche
         await evaluate(queries_of(items))
         return everything_to_the_first(items)
 
-    chosen = coroutine_function if iscoroutinefunction(evaluate) else function
+    chosen = coroutine_function if is_async(evaluate) else function
     return Batcher(chosen, size_of=len, **options)
 
 
