@@ -110,6 +110,7 @@ class RegretMatching(Struct, tag="regret_matching", **type_tagged):
     least_weight: Annotated[
         float, doc("advantages average with weight 2 / (iteration + 1), but no less", ge=0, le=1)
     ] = 0.1
+    clip: Annotated[float, doc("cap on an advantage, in deviations", gt=0)] = 4.0
     plus: Annotated[bool, doc("forget negative averages of advantages, as RM+ does")] = False
     all_negative: Annotated[
         Literal["highest", "uniform"],
@@ -126,18 +127,6 @@ class Escher(
         Literal["highest", "uniform"],
         doc("what regret matching plays where no advantage is positive"),
     ] = "uniform"
-
-
-class Hedge(Struct, tag="hedge", **type_tagged):
-    """Multiplicative weights, drawn towards uniform play by a temperature that falls."""
-
-    step: Annotated[
-        float, doc("what an iteration adds to logits, for an advantage of one deviation", gt=0)
-    ] = 0.7
-    temperature: Annotated[
-        float, doc("of the softmax of advantages that stay, in deviations", gt=0)
-    ] = 0.15
-    last_temperature: Annotated[float, doc("the same, once it has been annealed", gt=0)] = 0.02
 
 
 class QPolicyGradient(Struct, tag="q_policy_gradient", **type_tagged):
@@ -172,7 +161,7 @@ class RegretActorCritic(Struct, tag="regret_actor_critic", **type_tagged):
 
     iterations: Annotated[int, doc("rounds of self-play and learning", ge=1)] = 500
     games: Annotated[int, doc("games of self-play in an iteration", ge=1)] = 384
-    strategy: RegretMatching | Escher | Hedge | QPolicyGradient = RegretMatching()
+    strategy: RegretMatching | Escher | QPolicyGradient = RegretMatching()
     exploration: Annotated[
         float,
         doc(
@@ -186,9 +175,8 @@ class RegretActorCritic(Struct, tag="regret_actor_critic", **type_tagged):
         float,
         doc("cap on the weight 1 / probability of the critic's error at the chosen action", ge=0),
     ] = 1.0
-    clip: Annotated[float, doc("cap on an advantage, in deviations", gt=0)] = 4.0
     anneal: Annotated[
-        int, doc("iterations until learning rates are down to a tenth, and temperature", ge=1)
+        int, doc("iterations until learning rates are down to a tenth, and entropy's bonus", ge=1)
     ] = 500
     network: Network = MultilayerPerceptron(width=128)
     policy_learning: Learning = Learning()

@@ -108,7 +108,6 @@ ARMS = (
     Arm("regret matching, w >= 0.03", (MATCHING, f"{STRATEGY}.least_weight=0.03")),
     Arm("regret matching, w >= 0.3", (MATCHING, f"{STRATEGY}.least_weight=0.3")),
     Arm("regret matching+", (MATCHING, f"{STRATEGY}.plus=true")),
-    Arm("hedge", (f"{STRATEGY}.type=hedge",)),
     Arm("ppo", ("solver.type=ppo", "solver.network.type=equivariant")),
 )
 

@@ -5,16 +5,17 @@ from them side by side: the critic q(h, .), a function of the full history that 
 only, by multi-step targets; and the policy network, by the `Improvement` in use. Advantages come
 from the critic as it was before it learned from these games, so that it does not flatter itself.
 
-Regret matching and Hedge belong to the family of ARMAC (Gruslys et al. 2020) and ESCHER (McAleer et
-al. 2023): the advantage of *every* legal action is q(h, a) - v(h), without importance weights; to
-that of the chosen action is added what the critic had wrong about it, at most `correction` times.
-Its mean over the histories of an information state, as self-play meets them, is the counterfactual
+Regret matching belongs to the family of ARMAC (Gruslys et al. 2020) and ESCHER (McAleer et al.
+2023): the advantage of *every* legal action is q(h, a) - v(h), without importance weights; to that
+of the chosen action is added what the critic had wrong about it, at most `correction` times. Its
+mean over the histories of an information state, as self-play meets them, is the counterfactual
 regret over the others' reach.
 
 What is guaranteed: under the rule `escher` information states are sampled as regrets and averages
-need. With exact critics and fits its advantages are the regrets of linear CFR, up to a positive
-factor for each information state, and the *average* strategy converges to a Nash equilibrium of a
-two-player zero-sum game. Nothing is guaranteed for its last iterate, nor for networks: measure.
+need, if `exploration` is 0. With exact critics and fits its advantages are the regrets of linear
+CFR, up to a positive factor for each information state, and the *average* strategy converges to a
+Nash equilibrium of a two-player zero-sum game. Nothing is guaranteed for its last iterate, nor for
+networks: measure.
 Under the other rules, reach probabilities change between iterations, actions that are no longer
 played are no longer judged, and one network both keeps the average of advantages and forgets it:
 neither their average nor their last iterate is guaranteed anything.
@@ -38,7 +39,7 @@ from asynccfr.agents import Agent, AgentCard, RuleName
 from asynccfr.cfr.policy import Policy
 from asynccfr.cfr.trajectory import Decisions
 from asynccfr.config import PPO, AverageStrategy, Inference, RegretActorCritic
-from asynccfr.errors import first_failure
+from asynccfr.errors import ConfigError, first_failure
 from asynccfr.fitting import fit_average_strategy
 from asynccfr.games import Game
 from asynccfr.games.symmetry import repeated
@@ -52,7 +53,7 @@ from asynccfr.solvers.advantages import Array, Lesson
 from asynccfr.solvers.background import in_thread
 from asynccfr.solvers.experience import Experience
 from asynccfr.solvers.improvement import make_improvement
-from asynccfr.solvers.learner import Learner, Session
+from asynccfr.solvers.learner import Learner, Objective, Session
 from asynccfr.solvers.protocol import Columns, Iteration, Progress
 from asynccfr.solvers.self_play import Challenges, SelfPlay
 
@@ -86,7 +87,8 @@ class ActorCriticSolver:
         `schedule` tells how much of the annealing is over when an iteration begins; by default it
         ends after `config.anneal` iterations.
 
-        Raises GameError if the game is not for two players, ConfigError for a server driver.
+        Raises GameError if the game is not for two players, ConfigError for a server driver or a
+        strategy that does not go with the rest.
         """
         self.config = config
         self.game = game
@@ -102,6 +104,11 @@ class ActorCriticSolver:
             self.memory = Reservoir.for_game(game, self.average_strategy.memory)
         self.self_play = SelfPlay(game, config.games, inference, self.device, seed)
         if rival is not None:
+            if self.improvement.behaviour.explorer:
+                raise ConfigError(
+                    "solver.strategy: escher explores in one seat and needs its own play in the "
+                    "other, expected another strategy against an agent that does not learn"
+                )
             self.self_play = Challenges(game, config.games, inference, self.device, seed, rival)
         self.policy = Learner(
             self.improvement.name, self.fresh_network(0, POLICY), config.policy_learning
@@ -178,20 +185,22 @@ class ActorCriticSolver:
             outcomes = experience.decisions.outcomes[experience.decisions.last == 1]
             network.scale.fill_(math.sqrt(np.square(outcomes).mean()) or 1.0)
         forward = InferenceCopy(network, dtype=self.dtype, device=self.device)
-        return experience.answers(forward, experience.everything) * np.float32(network.scale.item())
+        answers = experience.answers(forward, experience.seen, experience.hidden)
+        return answers * np.float32(network.scale.item())
 
     @staticmethod
     def learn_values(critic: Learner, lesson: Lesson, session: Session) -> FitReport:
         """Let the critic learn the targets of the chosen actions: squared error."""
         experience, network = lesson.experience, critic.network
-        scaled = experience.tensor(lesson.targets) / network.scale
+        targets = experience.tensor(lesson.targets)[:, None] / network.scale
+        taken = experience.actions.gather(1, experience.chosen[:, None])
 
-        def loss(rows: Tensor) -> Tensor:
-            outputs = experience.outputs(network, experience.everything(rows), rows)
-            values = outputs.gather(1, experience.chosen[rows, None])[:, 0]
-            return (values - scaled[rows]).square().mean()
+        def loss(seen: Tensor, hidden: Tensor, taken: Tensor, targets: Tensor) -> Tensor:
+            values = experience.outputs(network, experience.rows(seen, hidden), taken)
+            return (values - targets).square().mean()
 
-        return critic.learn(loss, len(experience), session)
+        columns = (experience.seen, experience.hidden, taken, targets)
+        return critic.learn(Objective(columns, loss), session)
 
     def remember(self, experience: Experience, iteration: int) -> None:
         """Add the policies just played to the memory of the average strategy.

@@ -1,6 +1,5 @@
 """What an iteration teaches, and the advantages of all actions that most rules learn from."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -8,12 +7,9 @@ import numpy.typing as npt
 
 from asynccfr.cfr.returns import action_value_targets
 from asynccfr.config import RegretActorCritic
-from asynccfr.networks import Network
 from asynccfr.solvers.experience import Experience
 
 Array = npt.NDArray[np.float32]
-
-SMOOTHING = 0.05  # of the running deviation of advantages, an iteration
 
 
 class Lesson(NamedTuple):
@@ -53,7 +49,7 @@ class AllActions:
             self.config.trace,
         )
 
-    def raw_advantages(self, lesson: Lesson) -> Array:
+    def advantages(self, lesson: Lesson) -> Array:
         """q - v for the legal actions, in points; 0 elsewhere.
 
         To the chosen action, taken with probability b, is added what the critic had wrong about it:
@@ -66,16 +62,6 @@ class AllActions:
         weights = np.minimum(1 / played.sampled, self.config.correction)
         advantages[rows, played.chosen] += weights * (lesson.targets - values[rows, played.chosen])
         return advantages
-
-    def advantages(self, network: Network, lesson: Lesson) -> Array:
-        """The same, clipped, in units of their running deviation, which `network.scale` becomes."""
-        legal = lesson.experience.decisions.actions >= 0
-        advantages = self.raw_advantages(lesson)
-        deviation = math.sqrt(np.square(advantages).sum() / legal.sum()) or 1.0
-        last = float(network.scale)
-        scale = last + max(SMOOTHING, 2 / (lesson.iteration + 1)) * (deviation - last)
-        network.scale.fill_(scale)
-        return (advantages / scale).clip(-self.config.clip, self.config.clip)
 
 
 def state_values(policy: Array, values: Array) -> Array:

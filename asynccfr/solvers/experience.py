@@ -21,6 +21,8 @@ class Experience:
 
     Attributes:
         decisions: the columns that it was made of.
+        seen: features of what the players to move knew, as they were stored, [N, tensor_size].
+        hidden: the same of what their opponents knew.
         actions: legal actions int64 [N, K]; where there are fewer, action 0.
         legal: bool [N, K], which of those are meant.
         chosen: the column of the action taken, int64 [N].
@@ -36,22 +38,14 @@ class Experience:
         self.actions = self.tensor(decisions.actions.clip(min=0).astype(np.int64))
         self.legal = self.tensor(decisions.actions >= 0)
         self.chosen = self.tensor(decisions.chosen.astype(np.int64))
-        self._features = self.tensor(decisions.features)
-        self._hidden = self.tensor(decisions.hidden)
+        self.seen = self.tensor(decisions.features)
+        self.hidden = self.tensor(decisions.hidden)
 
     def __len__(self) -> int:
         return len(self.decisions.chosen)
 
     def tensor(self, column: npt.NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(column).to(self.device)
-
-    def seen(self, rows: Tensor | slice) -> Tensor:
-        """What the players to move knew: float32 [n, tensor_size]."""
-        return self.unpacked(self._features[rows])
-
-    def everything(self, rows: Tensor | slice) -> Tensor:
-        """The same, followed by what their opponents knew: float32 [n, 2 * tensor_size]."""
-        return self.unpacked(torch.cat([self._features[rows], self._hidden[rows]], dim=1))
 
     def samples(
         self,
@@ -63,22 +57,23 @@ class Experience:
         played = self.decisions
         return Samples(played.features[rows], played.actions[rows], values[rows], weights[rows])
 
-    def unpacked(self, features: Tensor) -> Tensor:
-        return features.float().mul_(self.quantum) if self.quantum else features
+    def rows(self, *features: Tensor) -> Tensor:
+        """Some decisions' features, of one or of both players, as float32 rows for a network."""
+        rows = (features[0] if len(features) == 1 else torch.cat(features, dim=1)).float()
+        return rows.mul_(self.quantum) if self.quantum else rows
 
-    def outputs(self, network: Network, features: Tensor, rows: Tensor) -> Tensor:
-        """A network's outputs for the legal actions, float32 [n, K], to be learned from."""
+    def outputs(self, network: Network, rows: Tensor, actions: Tensor) -> Tensor:
+        """A network's outputs for some actions [n, k], float32 [n, k], to be learned from."""
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-            outputs: Tensor = network(features)
-        return outputs.float().gather(1, self.actions[rows])
+            outputs: Tensor = network(rows)
+        return outputs.float().gather(1, actions)
 
-    def answers(
-        self, forward: Forward, features: Callable[[slice], Tensor]
-    ) -> npt.NDArray[np.float32]:
+    def answers(self, forward: Forward, *features: Tensor) -> npt.NDArray[np.float32]:
         """A frozen network's outputs for the legal actions of every decision, [N, K]."""
-        parts = []
+        columns = (torch.split(column, ROWS_AT_ONCE) for column in (self.actions, *features))
         with torch.inference_mode():
-            for start in range(0, len(self), ROWS_AT_ONCE):
-                rows = slice(start, start + ROWS_AT_ONCE)
-                parts.append(forward(features(rows)).gather(1, self.actions[rows]))
+            parts = [
+                forward(self.rows(*some)).gather(1, actions)
+                for actions, *some in zip(*columns, strict=True)
+            ]
         return torch.cat(parts).cpu().numpy()

@@ -3,6 +3,7 @@
 All see the same decisions and the same critic, so that only the rule of improvement differs.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import Protocol
 
@@ -14,16 +15,26 @@ from torch import Tensor
 from asynccfr.cfr.plan import RULES
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.returns import generalised_advantages
-from asynccfr.config import PPO, Escher, Hedge, QPolicyGradient, RegretActorCritic, RegretMatching
+from asynccfr.config import (
+    PPO,
+    Escher,
+    Learning,
+    QPolicyGradient,
+    RegretActorCritic,
+    RegretMatching,
+)
+from asynccfr.errors import ConfigError
 from asynccfr.fitting import fit_advantage
 from asynccfr.games import Game
-from asynccfr.networks import Network, masked_log_softmax, masked_softmax
+from asynccfr.networks import Network, masked_log_softmax
 from asynccfr.reports import FitReport
 from asynccfr.reservoir import Reservoir
 from asynccfr.solvers.advantages import AllActions, Array, Lesson, state_values
 from asynccfr.solvers.experience import Experience
-from asynccfr.solvers.learner import Learner, Loss, Session
+from asynccfr.solvers.learner import Learner, Objective, Session
 from asynccfr.solvers.self_play import Behaviour
+
+SMOOTHING = 0.05  # of the running deviation of advantages, an iteration
 
 
 class Improvement(Protocol):
@@ -54,11 +65,11 @@ class FromFreshDecisions(ABC):
     memory: Reservoir | None = None
 
     @abstractmethod
-    def loss(self, network: Network, lesson: Lesson) -> Loss:
+    def objective(self, network: Network, lesson: Lesson) -> Objective:
         """What the policy network is to minimise over the decisions."""
 
     def learn(self, learner: Learner, lesson: Lesson, session: Session) -> FitReport:
-        return learner.learn(self.loss(learner.network, lesson), len(lesson.experience), session)
+        return learner.learn(self.objective(learner.network, lesson), session)
 
 
 class RegretMatchingOfAverages(AllActions, FromFreshDecisions):
@@ -76,19 +87,29 @@ class RegretMatchingOfAverages(AllActions, FromFreshDecisions):
         self.strategy = strategy
         self.behaviour = Behaviour(RULES[strategy.all_negative], config.exploration)
 
-    def loss(self, network: Network, lesson: Lesson) -> Loss:
-        experience, fresh = lesson.experience, self.advantages(network, lesson)
+    def objective(self, network: Network, lesson: Lesson) -> Objective:
+        experience, fresh = lesson.experience, self.in_deviations(network, lesson)
         w = max(self.strategy.least_weight, 2 / (lesson.iteration + 1))
         outputs = experience.decisions.outputs
         old = np.maximum(outputs, 0) if self.strategy.plus else outputs
         averages = experience.tensor(((1 - w) * old + w * fresh).astype(np.float32))
 
-        def loss(rows: Tensor) -> Tensor:
-            outputs = experience.outputs(network, experience.seen(rows), rows)
-            legal = experience.legal[rows]
-            return ((outputs - averages[rows]).square() * legal).sum() / legal.sum()
+        def loss(seen: Tensor, actions: Tensor, legal: Tensor, averages: Tensor) -> Tensor:
+            outputs = experience.outputs(network, experience.rows(seen), actions)
+            return ((outputs - averages).square() * legal).sum() / legal.sum()
 
-        return loss
+        columns = (experience.seen, experience.actions, experience.legal, averages)
+        return Objective(columns, loss)
+
+    def in_deviations(self, network: Network, lesson: Lesson) -> Array:
+        """Clipped, in units of their running deviation, which `network.scale` becomes."""
+        legal = lesson.experience.decisions.actions >= 0
+        advantages = self.advantages(lesson)
+        deviation = math.sqrt(np.square(advantages).sum() / legal.sum()) or 1.0
+        last = float(network.scale)
+        scale = last + max(SMOOTHING, 2 / (lesson.iteration + 1)) * (deviation - last)
+        network.scale.fill_(scale)
+        return (advantages / scale).clip(-self.strategy.clip, self.strategy.clip)
 
 
 class RegretMatchingOfMemory(AllActions):
@@ -100,13 +121,25 @@ class RegretMatchingOfMemory(AllActions):
     CFR, is the counterfactual regret up to that factor, without importance weights. A reservoir
     keeps them, because no network adds them up without forgetting; the policy network is fitted to
     what it holds, from where it was. The other seat meets its information states in proportion to
-    its own reach, as samples of the average strategy must.
+    its own reach, as samples of the average strategy must, if it does not explore: with
+    `exploration` above 0 it only nearly does.
     """
 
     name = "advantage"
 
     def __init__(self, config: RegretActorCritic, strategy: Escher, game: Game) -> None:
+        """Raises ConfigError for settings that this rule has no use for, or cannot halve."""
         super().__init__(config)
+        if config.policy_learning != Learning():
+            raise ConfigError(
+                "solver.policy_learning: not used by strategy escher, which fits its network as "
+                "solver.strategy.steps, .batch and .learning_rate say; leave policy_learning out"
+            )
+        if config.games % 2:
+            raise ConfigError(
+                f"solver.games: {config.games}; with strategy escher each seat explores in half of "
+                "the games, expected an even number"
+            )
         self.strategy = strategy
         self.behaviour = Behaviour(RULES[strategy.all_negative], config.exploration, explorer=True)
         self.memory = Reservoir.for_game(game, strategy.memory)
@@ -118,7 +151,7 @@ class RegretMatchingOfMemory(AllActions):
         as far as the policy's probabilities are none higher than those that were sampled with.
         """
         played = lesson.experience.decisions
-        advantages = self.raw_advantages(lesson)
+        advantages = self.advantages(lesson)
         means = state_values(played.policy, advantages)[:, None]
         return np.where(played.actions >= 0, advantages - means, np.float32(0))
 
@@ -142,42 +175,6 @@ class RegretMatchingOfMemory(AllActions):
         )
 
 
-class HedgeOfAdvantages(AllActions, FromFreshDecisions):
-    """The network's outputs are logits, to which every iteration adds its advantages.
-
-    Up to a constant, the logarithm of the new policy is to be
-
-        (log policy + step * (q - v)) / (1 + step * temperature),
-
-    a step of magnetic mirror descent towards uniform play (Sokota et al. 2023), whose last iterate
-    converges to the quantal response equilibrium of that temperature where values are exact. It is
-    fitted by cross-entropy, which looks at the actions that are played.
-    """
-
-    name = "policy"
-
-    def __init__(self, config: RegretActorCritic, strategy: Hedge) -> None:
-        super().__init__(config)
-        self.strategy = strategy
-        self.behaviour = Behaviour(Rule.SOFTMAX, config.exploration)
-
-    def loss(self, network: Network, lesson: Lesson) -> Loss:
-        experience, fresh = lesson.experience, self.advantages(network, lesson)
-        strategy = self.strategy
-        temperature = annealed(strategy.temperature, strategy.last_temperature, lesson.done)
-        # In logarithms, with a floor: a policy may underflow to 0.
-        logits = np.log(experience.decisions.policy.clip(min=1e-30)) + strategy.step * fresh
-        logits /= 1 + strategy.step * temperature
-        policies = masked_softmax(experience.tensor(logits.astype(np.float32)), experience.legal)
-
-        def loss(rows: Tensor) -> Tensor:
-            outputs = experience.outputs(network, experience.seen(rows), rows)
-            logarithms = masked_log_softmax(outputs, experience.legal[rows])
-            return -(policies[rows] * logarithms).sum(dim=1).mean()
-
-        return loss
-
-
 class AllActionsGradient(AllActions, FromFreshDecisions):
     """PPO's surrogate, summed over the actions instead of sampled: less noise for the same step.
 
@@ -192,25 +189,27 @@ class AllActionsGradient(AllActions, FromFreshDecisions):
         self.strategy = strategy
         self.behaviour = Behaviour(Rule.SOFTMAX, config.exploration)
 
-    def loss(self, network: Network, lesson: Lesson) -> Loss:
+    def objective(self, network: Network, lesson: Lesson) -> Objective:
         experience = lesson.experience
         policy = experience.decisions.policy
-        advantages = self.raw_advantages(lesson)
+        advantages = self.advantages(lesson)
         unit = (lesson.targets - state_values(policy, lesson.values)).std() + 1e-8
         gains = experience.tensor((policy * advantages / unit).astype(np.float32))
         before = experience.tensor(np.log(policy.clip(min=1e-30)))
         bonus = annealed(self.strategy.entropy, self.strategy.last_entropy, lesson.done)
         clip = self.strategy.ratio_clip
 
-        def loss(rows: Tensor) -> Tensor:
-            outputs = experience.outputs(network, experience.seen(rows), rows)
-            legal = experience.legal[rows]
+        def loss(
+            seen: Tensor, actions: Tensor, legal: Tensor, gains: Tensor, before: Tensor
+        ) -> Tensor:
+            outputs = experience.outputs(network, experience.rows(seen), actions)
             logarithms = masked_log_softmax(outputs, legal)
-            ratios = ((logarithms - before[rows]) * legal).exp()
-            gain = clipped_gains(ratios, gains[rows], clip).sum(dim=1).mean()
+            ratios = ((logarithms - before) * legal).exp()
+            gain = clipped_gains(ratios, gains, clip).sum(dim=1).mean()
             return -gain - bonus * mean_entropy(logarithms, legal)
 
-        return loss
+        columns = (experience.seen, experience.actions, experience.legal, gains, before)
+        return Objective(columns, loss)
 
 
 class PolicyGradient(FromFreshDecisions):
@@ -228,7 +227,7 @@ class PolicyGradient(FromFreshDecisions):
         ends = (played.players, played.last, played.outcomes)
         return means + generalised_advantages(means, *ends, self.config.trace)
 
-    def loss(self, network: Network, lesson: Lesson) -> Loss:
+    def objective(self, network: Network, lesson: Lesson) -> Objective:
         experience = lesson.experience
         raw = lesson.targets - state_values(experience.decisions.policy, lesson.values)
         advantages = experience.tensor((raw - raw.mean()) / (raw.std() + 1e-8))
@@ -236,15 +235,22 @@ class PolicyGradient(FromFreshDecisions):
         bonus = annealed(self.config.entropy, self.config.last_entropy, lesson.done)
         clip = self.config.clip
 
-        def loss(rows: Tensor) -> Tensor:
-            outputs = experience.outputs(network, experience.seen(rows), rows)
-            legal = experience.legal[rows]
+        def loss(
+            seen: Tensor,
+            actions: Tensor,
+            legal: Tensor,
+            chosen: Tensor,
+            advantages: Tensor,
+            before: Tensor,
+        ) -> Tensor:
+            outputs = experience.outputs(network, experience.rows(seen), actions)
             logarithms = masked_log_softmax(outputs, legal)
-            chosen = logarithms.gather(1, experience.chosen[rows, None])[:, 0]
-            gain = clipped_gains((chosen - before[rows]).exp(), advantages[rows], clip).mean()
+            ratios = (logarithms.gather(1, chosen[:, None])[:, 0] - before).exp()
+            gain = clipped_gains(ratios, advantages, clip).mean()
             return -gain - bonus * mean_entropy(logarithms, legal)
 
-        return loss
+        choices = (experience.actions, experience.legal, experience.chosen)
+        return Objective((experience.seen, *choices, advantages, before), loss)
 
 
 def clipped_gains(ratios: Tensor, gains: Tensor, clip: float) -> Tensor:
@@ -268,8 +274,6 @@ def make_improvement(config: RegretActorCritic | PPO, game: Game) -> Improvement
         return PolicyGradient(config)
     if isinstance(config.strategy, QPolicyGradient):
         return AllActionsGradient(config, config.strategy)
-    if isinstance(config.strategy, Hedge):
-        return HedgeOfAdvantages(config, config.strategy)
     if isinstance(config.strategy, Escher):
         return RegretMatchingOfMemory(config, config.strategy, game)
     return RegretMatchingOfAverages(config, config.strategy)

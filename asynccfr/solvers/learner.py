@@ -19,8 +19,17 @@ from asynccfr.reports import FitReport
 from asynccfr.seeding import Rng
 from asynccfr.solvers.protocol import Columns
 
-Loss = Callable[[Tensor], Tensor]
-"""The loss, a scalar, of the decisions whose numbers it is given, int64 [n]."""
+
+class Objective(NamedTuple):
+    """What a network is to minimise.
+
+    Fields:
+        columns: what there is of every decision of an iteration, tensors [N, ...].
+        loss: a scalar, of the same rows of each column.
+    """
+
+    columns: tuple[Tensor, ...]
+    loss: Callable[..., Tensor]
 
 
 class Session(NamedTuple):
@@ -54,23 +63,27 @@ class Learner:
         self.config = config
         self.adam = Adam(network.parameters(), config.learning_rate)
 
-    def learn(self, loss: Loss, decisions: int, session: Session) -> FitReport:
-        """Take `epochs` passes over so many decisions, in batches of about `batch`.
+    def learn(self, objective: Objective, session: Session) -> FitReport:
+        """Take `epochs` passes over the decisions, in batches of about `batch`.
 
+        Every pass shuffles the columns as a whole: batches are then parts of them, one after the
+        other, and not gathered from all over the memory.
         Raises TrainingDiverged for a loss that is not finite.
         """
         begun = time.perf_counter()
         draws = np.random.default_rng(session.rng.bits())
         device = self.adam.parameters[0].device
+        decisions = len(objective.columns[0])
         batches = max(1, round(decisions / self.config.batch))
         self.adam.learning_rate = session.rate * self.config.learning_rate
         losses: list[Tensor] = []
         for _ in range(self.config.epochs):
             order = torch.from_numpy(draws.permutation(decisions)).to(device)
-            for rows in order.chunk(batches):
+            shuffled = (column[order].chunk(batches) for column in objective.columns)
+            for batch in zip(*shuffled, strict=True):
                 if session.stop.is_set():
                     break
-                value = loss(rows)
+                value = objective.loss(*batch)
                 self.adam.descend(value, self.config.max_gradient_norm)
                 losses.append(value.detach())
                 session.progress(len(losses), batches * self.config.epochs)

@@ -37,7 +37,7 @@ def outputs(solver, experience):
     legal = experience.legal.numpy()
     return (
         legal * experience.answers(seen, experience.seen),
-        legal * experience.answers(everything, experience.everything),
+        legal * experience.answers(everything, experience.seen, experience.hidden),
     )
 
 
@@ -52,7 +52,8 @@ async def test_exchanged_colours_mean_the_same():
 
 async def test_a_blind_critic_sees_one_hand():
     solver, decisions = await played(BlindCritic)
-    rows = solver.experience(decisions).everything(slice(None))
+    experience = solver.experience(decisions)
+    rows = experience.rows(experience.seen, experience.hidden)
     size = solver.game.information_state_tensor_size
     assert rows[:, :size].any()
     assert not rows[:, size:].any()

@@ -29,7 +29,6 @@ SOLVERS = {
     "regret matching": REGRETS,
     "RM+": REGRETS | {"strategy": {"type": "regret_matching", "plus": True}},
     "escher": REGRETS | {"strategy": ESCHER, "exploration": 0, "correction": 3, "agent": AVERAGE},
-    "hedge": REGRETS | {"strategy": {"type": "hedge"}},
     "average strategy": REGRETS | {"agent": AVERAGE},
     "all-actions gradient": REGRETS | {"strategy": {"type": "q_policy_gradient"}},
     "ppo": {"type": "ppo"},
@@ -42,7 +41,7 @@ def small(solver, game="kuhn_poker", driver=None, **fields):
         "iterations": 3,
         "games": 40,
         "network": {"type": "mlp", "width": 16, "depth": 2},
-        "policy_learning": LEARNING,
+        "policy_learning": LEARNING if solver != "escher" else {},
         "critic_learning": LEARNING,
     }
     return resolve(
@@ -248,7 +247,7 @@ async def test_the_average_of_regret_matching_comes_near_an_equilibrium():
     assert nash_conv(trained.game, agent.policy).nash_conv < 0.3
 
 
-@pytest.mark.parametrize("solver", ["average strategy", "hedge", "ppo"])
+@pytest.mark.parametrize("solver", ["average strategy", "ppo"])
 async def test_learning_beats_uniform_play(solver):
     """A few seconds of Kuhn poker, where uniform play has a NashConv of 0.917."""
     fields = {"exploration": 0.4} if solver != "ppo" else {}
@@ -273,11 +272,8 @@ async def test_diverging_ends_the_run(learner):
     ("fields", "message"),
     [
         ({"exploration": 1.5}, "solver.exploration"),
-        (
-            {"strategy": {"type": "softmax"}},
-            "one of regret_matching, escher, hedge, q_policy_gradient",
-        ),
-        ({"strategy": {"type": "hedge", "plus": True}}, "it needs type: regret_matching"),
+        ({"strategy": {"type": "softmax"}}, "one of regret_matching, escher, q_policy_gradient"),
+        ({"strategy": {"type": "escher", "plus": True}}, "it needs type: regret_matching"),
         ({"games": 0}, "solver.games"),
         ({"agent": {"type": "average"}}, "one of last_iterate, average_strategy"),
     ],
@@ -285,6 +281,18 @@ async def test_diverging_ends_the_run(learner):
 def test_bad_fields_are_refused(fields, message):
     with pytest.raises(ConfigError, match=message):
         small("regret matching", **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"games": 41}, r"solver\.games: 41.*even number"),
+        ({"policy_learning": LEARNING}, r"solver\.policy_learning: not used by strategy escher"),
+    ],
+)
+def test_escher_refuses_what_it_cannot_use(fields, message):
+    with pytest.raises(ConfigError, match=message):
+        solver_of(small("escher", **fields))
 
 
 async def test_drivers_with_processes_are_refused():
@@ -311,7 +319,7 @@ async def test_cancelling_stops_both_learners():
 
 
 async def test_the_saved_agent_plays_without_exploring(tmp_path):
-    solver = solver_of(small("hedge", exploration=0.5))
+    solver = solver_of(small("all-actions gradient", exploration=0.5))
     await solver.iterate(1, no_progress)
     agent, fits = await solver.make_agent(1, 99, no_progress)
     path = tmp_path / "agent.safetensors"
