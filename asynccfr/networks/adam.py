@@ -18,12 +18,12 @@ class Adam:
         self.learning_rate = learning_rate
         self._means = [torch.zeros_like(parameter) for parameter in self.parameters]
         self._squares = [torch.zeros_like(parameter) for parameter in self.parameters]
-        self._steps = [torch.zeros((), device=parameter.device) for parameter in self.parameters]
+        self._step = torch.zeros((), device=self.parameters[0].device)
 
     @property
     def state(self) -> dict[str, Tensor]:
         """What it remembers, by name: the tensors themselves, to be saved or copied into."""
-        kinds = {"means": self._means, "squares": self._squares, "steps": self._steps}
+        kinds = {"means": self._means, "squares": self._squares, "step": [self._step]}
         return {
             f"{kind}.{number}": tensor
             for kind, tensors in kinds.items()
@@ -32,32 +32,23 @@ class Adam:
 
     def descend(self, loss: Tensor, max_gradient_norm: float) -> None:
         """Take a step down a scalar loss, its gradient scaled down to at most that norm."""
-        self.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.parameters, max_gradient_norm)
-        self.step()
-
-    def zero_grad(self) -> None:
-        for parameter in self.parameters:
-            parameter.grad = None
-
-    @torch.no_grad()
-    def step(self) -> None:
-        """Take a step; every parameter must have a gradient."""
-        for steps in self._steps:
-            steps += 1
-        torch.ops.aten._fused_adam_(
-            self.parameters,
-            [parameter.grad for parameter in self.parameters],
-            self._means,
-            self._squares,
-            [],
-            self._steps,
-            lr=self.learning_rate,
-            beta1=0.9,
-            beta2=0.999,
-            weight_decay=0.0,
-            eps=1e-8,
-            amsgrad=False,
-            maximize=False,
-        )
+        gradients = torch.autograd.grad(loss, self.parameters)
+        with torch.no_grad():
+            norm = torch.linalg.vector_norm(torch.cat([part.flatten() for part in gradients]))
+            self._step += 1
+            torch.ops.aten._fused_adam_(
+                self.parameters,
+                gradients,
+                self._means,
+                self._squares,
+                [],
+                [self._step] * len(gradients),
+                lr=self.learning_rate,
+                beta1=0.9,
+                beta2=0.999,
+                weight_decay=0.0,
+                eps=1e-8,
+                amsgrad=False,
+                maximize=False,
+                grad_scale=(norm / max_gradient_norm).clamp(min=1),  # what gradients are divided by
+            )
