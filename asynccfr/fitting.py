@@ -131,7 +131,10 @@ def _fit(
 ) -> FitReport:
     begun = time.perf_counter()
     if not len(reservoir):
-        raise ConfigError(f"{name}: no samples to fit it to; raise solver.traversals")
+        raise ConfigError(
+            f"{name}: no samples to fit it to; raise solver.traversals or, in self-play, "
+            "solver.games"
+        )
     weights = _linear_weights(reservoir.columns(), name)
     merged = MergedSamples.of(reservoir, weights)
     samples: Reservoir | MergedSamples
