@@ -7,6 +7,7 @@ from asynccfr.errors import ConfigError, GameError
 from asynccfr.games import load_game
 from asynccfr.players import make_player
 from tests.arena.duel import Constant, DuelGame, Slow
+from tests.bystander import Bystander
 
 
 async def test_luck_that_swapping_seats_cancels_leaves_the_exact_difference():
@@ -121,18 +122,9 @@ async def test_at_most_so_many_games_at_once_and_no_more_tasks_than_that(duel, c
 
 
 async def test_the_event_loop_turns_while_bots_play(duel):
-    turns = 0
-
-    async def count():
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    counting = asyncio.create_task(count())
-    await play_match(duel, Constant("a", 1), Constant("b", 2), MatchPlan(deals=100))
-    counting.cancel()
-    assert turns >= 200
+    async with Bystander() as bystander:
+        await play_match(duel, Constant("a", 1), Constant("b", 2), MatchPlan(deals=100))
+    assert bystander.turns >= 200
 
 
 async def test_progress_counts_every_game(duel):

@@ -16,6 +16,8 @@ from asynccfr.inference.drivers import batcher_of, run_blocking, traverse, trave
 from asynccfr.inference.evaluator import Evaluator
 from asynccfr.seeding import stream
 
+from ..bystander import Bystander
+
 GAME = load_game("leduc_poker")
 DRIVERS = [SyncDriver(), AsyncDriver(concurrency=7, max_batch=3), AsyncDriver(concurrency=100)]
 
@@ -152,24 +154,15 @@ async def test_a_collector_that_runs_out_ends_the_traversal():
 
 
 async def test_others_have_their_turns_when_no_decision_has_to_wait():
-    turns = 0
-
-    async def count():
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
     def known(query):
         deliver([query], np.zeros((1, GAME.num_actions), np.float32))
         return True
 
     evaluator = make_evaluator()
     batcher = batcher_of(evaluator, max_batch=4, inline=True)
-    counting = asyncio.create_task(count())
-    await traverse_batched(5, outcome_sampling, walks(50), batcher, lambda walk: None, known)
-    counting.cancel()
-    assert turns >= 10
+    async with Bystander() as bystander:
+        await traverse_batched(5, outcome_sampling, walks(50), batcher, lambda walk: None, known)
+    assert bystander.turns >= 10
     assert not evaluator.batch_sizes
 
 

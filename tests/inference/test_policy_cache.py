@@ -1,7 +1,5 @@
 """The policy cache: the same answers, fewer rows, bounded, off when it does not pay."""
 
-import asyncio
-
 import numpy as np
 import pytest
 import torch
@@ -15,6 +13,7 @@ from asynccfr.cfr.regret_matching import Rule
 from asynccfr.games import load_game
 from asynccfr.inference.evaluator import Evaluator
 
+from ..bystander import Bystander
 from ..solver.small import digests, small_config
 
 GAME = load_game("leduc_poker")
@@ -150,20 +149,10 @@ async def test_a_cache_changes_no_sample(driver, sampling):
 
 async def test_traversals_that_never_wait_still_share_the_loop():
     """In Kuhn poker twelve answers are all there are."""
-    turns = 0
-
-    async def bystander():
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    task = asyncio.create_task(bystander())
-    await digests(
-        small_config(solver__traversals=2000, inference__driver={"type": "async", "concurrency": 8})
-    )
-    task.cancel()
-    assert turns > 2000 * 2 * 3 / 8
+    driver = {"type": "async", "concurrency": 8}
+    async with Bystander() as bystander:
+        await digests(small_config(solver__traversals=2000, inference__driver=driver))
+    assert bystander.turns > 2000 * 2 * 3 / 8
 
 
 def test_bad_arguments_are_refused():

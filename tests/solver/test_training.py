@@ -21,6 +21,7 @@ from asynccfr.errors import (
 from asynccfr.runs import RunFolder
 from asynccfr.training import train
 
+from ..bystander import Bystander
 from .small import digests, essence, small_config
 
 
@@ -37,18 +38,9 @@ async def test_one_report_an_iteration():
 
 async def test_training_shares_the_event_loop():
     """Other tasks go on while it trains."""
-    turns = 0
-
-    async def bystander():
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    task = asyncio.create_task(bystander())
-    count = len(await digests(small_config()))
-    task.cancel()
-    assert turns > 10 * count
+    async with Bystander() as bystander:
+        count = len(await digests(small_config()))
+    assert bystander.turns > 10 * count
 
 
 async def test_resuming_equals_training_in_one_go(tmp_path):
