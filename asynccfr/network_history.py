@@ -76,8 +76,7 @@ class NetworkHistory:
         rows = columns["rows"]
         if rows.shape[1:] != (self.row_size,) or rows.dtype != np.float32:
             raise ValueError(
-                f"network history: {rows.dtype} {list(rows.shape)}, expected float32 rows of "
-                f"{self.row_size}; resume with the network of the run that saved it"
+                f"rows: {rows.dtype} {list(rows.shape)}, expected float32 rows of {self.row_size}"
             )
         self.iterations = 0
         for row in rows:

@@ -212,8 +212,7 @@ class Reservoir:
             if saved.shape != expected.shape or saved.dtype != expected.dtype:
                 raise CheckpointError(
                     f"reservoir column {name}: {saved.dtype} {list(saved.shape)}, expected "
-                    f"{expected.dtype} {list(expected.shape)}; resume with the game and memory "
-                    "that the run began with"
+                    f"{expected.dtype} {list(expected.shape)}"
                 )
         for name, column in self._columns.items():
             column[:held] = columns[name]

@@ -123,9 +123,11 @@ class Training:
             return 0
         try:
             self.solver.restore(found.arrays)
-        except (KeyError, ValueError, RuntimeError) as error:
+        except CheckpointError as error:
             raise CheckpointError(
-                f"{self.folder.path}: the checkpoint does not fit its config: {error}"
+                f"{self.folder.path}: the checkpoint of iteration {found.iteration} does not fit: "
+                f"{error}; resume with the versions of asynccfr and of the game that wrote it, or "
+                "start again in another folder"
             ) from error
         self.totals = found.state
         self.saved = done = found.iteration

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import torch
 
+from asynccfr.errors import CheckpointError
 from asynccfr.networks import Network
 from asynccfr.solvers.protocol import Columns
 
@@ -14,7 +15,8 @@ class Part(Protocol):
 
     def columns(self) -> Columns: ...
 
-    def restore(self, columns: Columns) -> None: ...
+    def restore(self, columns: Columns) -> None:
+        """Raises CheckpointError, KeyError, ValueError or RuntimeError if they do not fit."""
 
 
 Parts = Mapping[str, Network | Part]
@@ -30,14 +32,22 @@ def to_columns(parts: Parts) -> Columns:
 
 
 def restore(parts: Parts, columns: Columns) -> None:
-    """Put what `to_columns` returned back into the parts; raises if it does not fit."""
+    """Put what `to_columns` returned back into the parts.
+
+    Raises CheckpointError, which names the part, if it does not fit.
+    """
     for name, part in parts.items():
         start = f"{name}."
         held = {k.removeprefix(start): v for k, v in columns.items() if k.startswith(start)}
-        if isinstance(part, Network):
-            part.load_state_dict({key: torch.from_numpy(v) for key, v in held.items()})
-        else:
-            part.restore(held)
+        try:
+            if isinstance(part, Network):
+                part.load_state_dict({key: torch.from_numpy(v) for key, v in held.items()})
+            else:
+                part.restore(held)
+        except KeyError as error:
+            raise CheckpointError(f"{name}: {error} is missing") from error
+        except (CheckpointError, ValueError, RuntimeError) as error:
+            raise CheckpointError(f"{name}: {error}") from error
 
 
 def parameters(network: Network) -> Columns:

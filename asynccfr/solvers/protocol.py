@@ -61,4 +61,4 @@ class Solver(Protocol):
         """Everything that the next iteration depends on, as named arrays."""
 
     def restore(self, columns: Columns) -> None:
-        """Take up what `columns` returned. Raises KeyError, ValueError or RuntimeError if unfit."""
+        """Take up what `columns` returned. Raises CheckpointError if it does not fit."""

@@ -19,7 +19,7 @@ from asynccfr.errors import (
     TrainingDiverged,
 )
 from asynccfr.runs import RunFolder
-from asynccfr.training import train
+from asynccfr.training import Totals, train
 
 from ..bystander import Bystander
 from .small import digests, essence, small_config
@@ -140,6 +140,28 @@ async def test_a_checkpoint_of_another_network_is_refused(tmp_path):
         folder.config = wider
         with pytest.raises(CheckpointError):
             await digests(wider, folder=folder)
+
+
+@pytest.mark.parametrize(
+    ("lost", "cause"),
+    [
+        ("advantage_memory_0.values", "advantage_memory_0: reservoir column values is missing"),
+        ("advantage_network_1.scale", "advantage_network_1: Error(s) in loading state_dict"),
+        ("network_history.rows", "network_history: 'rows' is missing"),
+    ],
+)
+async def test_a_checkpoint_that_does_not_fit_says_where_why_and_what_to_do(tmp_path, lost, cause):
+    config = small_config(solver__average="sd_cfr")
+    with RunFolder.create(tmp_path / "run", config).lock() as folder:
+        await digests(config, folder=folder)
+        saved = folder.load_checkpoint(Totals)
+        arrays = {name: array for name, array in saved.arrays.items() if name != lost}
+        folder.save_checkpoint(replace(saved, arrays=arrays))
+        with pytest.raises(CheckpointError) as raised:
+            await digests(config, folder=folder)
+    told = str(raised.value)
+    assert told.startswith(f"{folder}: the checkpoint of iteration 3 does not fit: {cause}")
+    assert "resume with the versions of asynccfr and of the game" in told
 
 
 def test_an_agent_file_says_what_is_wrong(tmp_path):
