@@ -42,6 +42,7 @@ cdef class Query:
         free(self.legal)
 
     def __await__(self):
+        self.suspends = True  # the last await may have been given up halfway
         return self
 
     def __iter__(self):
