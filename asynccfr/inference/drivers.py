@@ -126,8 +126,11 @@ async def traverse_batched(
 ) -> None:
     """Run `concurrency` walks at once, their decisions answered in place by the batcher.
 
-    `known` may answer a decision at once, and tells whether it did.
+    `known` may answer a decision at once, and tells whether it did. Raises ValueError if not even
+    one walk may run.
     """
+    if concurrency < 1:
+        raise ValueError(f"concurrency={concurrency}: expected at least 1")
     finished: dict[int, Traversal] = {}
     collected = 0
 

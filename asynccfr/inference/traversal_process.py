@@ -68,23 +68,25 @@ class TraversalProcess:
                 max_concurrent_batches=self.setup.slots,
             )
             walks = share.plan.walks(self.game, share.numbers, outbox.emptied)
-            concurrency = min(self.setup.concurrency, len(share.numbers))
-            await traverse_batched(concurrency, share.plan.scheme, walks, batcher, outbox.add)
+            await traverse_batched(
+                self.setup.concurrency, share.plan.scheme, walks, batcher, outbox.add
+            )
             outbox.send()
             self.channel.send(Finished())
         except Exception:
             self.channel.send(Failure(traceback.format_exc()))
 
-    async def ask(self, queries: list[Query]) -> list[Query]:
-        """Have queries of one player answered in place; returns them."""
+    async def ask(self, queries: list[Query]) -> None:
+        """Have queries of one player answered in place."""
         slot = self.free_slots.pop()
-        encode(queries, self.rows[slot])
-        self.waiting[slot] = answered = asyncio.get_running_loop().create_future()
-        self.channel.send(Request(slot, queries[0].player, len(queries)))
-        await answered
-        deliver(queries, self.outputs[slot])
-        self.free_slots.append(slot)
-        return queries
+        try:
+            encode(queries, self.rows[slot])
+            self.waiting[slot] = answered = asyncio.get_running_loop().create_future()
+            self.channel.send(Request(slot, queries[0].player, len(queries)))
+            await answered
+            deliver(queries, self.outputs[slot])
+        finally:
+            self.free_slots.append(slot)
 
 
 class Outbox:

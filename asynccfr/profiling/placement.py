@@ -174,9 +174,9 @@ class Paths:
         self.paths = [(evaluator, threading.Lock()) for evaluator in evaluators]
         self.small = small
 
-    def __call__(self, queries: list[Query]) -> list[Query]:
+    def __call__(self, queries: list[Query]) -> None:
         (first, busy), *others = self.paths
         if others and len(queries) <= self.small and busy.locked():
             first, busy = others[0]
         with busy:
-            return first(queries)
+            first(queries)

@@ -153,6 +153,13 @@ async def test_a_collector_that_runs_out_ends_the_traversal():
         )
 
 
+@pytest.mark.parametrize("concurrency", [0, -1])
+async def test_less_than_one_walk_at_once_is_refused(concurrency):
+    batcher = batcher_of(make_evaluator(), max_batch=4)
+    with pytest.raises(ValueError, match=f"concurrency={concurrency}: expected at least 1"):
+        await traverse_batched(concurrency, outcome_sampling, walks(5), batcher, lambda walk: None)
+
+
 async def test_others_have_their_turns_when_no_decision_has_to_wait():
     def known(query):
         deliver([query], np.zeros((1, GAME.num_actions), np.float32))

@@ -13,13 +13,16 @@ import pytest
 import torch
 
 from asynccfr.cfr.plan import TraversalPlan
+from asynccfr.cfr.query import Query
 from asynccfr.config import ExternalSampling, OutcomeSampling, ServerDriver, SyncDriver
 from asynccfr.errors import ConfigError, TraversalProcessDied
 from asynccfr.games import load_game
 from asynccfr.games.kuhn import KuhnPoker
+from asynccfr.inference.channel import Setup, anonymous_file
 from asynccfr.inference.drivers import traverse
 from asynccfr.inference.evaluator import Evaluator
 from asynccfr.inference.server import TraversalProcesses
+from asynccfr.inference.traversal_process import TraversalProcess
 
 GAME = load_game("leduc_poker")
 
@@ -168,6 +171,17 @@ async def test_cancelling_leaves_no_process_and_no_task(processes):
         await task
     assert asyncio.all_tasks() == {asyncio.current_task()}
     assert not any(map(alive, pids))
+
+
+async def test_a_slot_whose_request_fails_is_free_again():
+    memory = anonymous_file()
+    setup = Setup(str(GAME), concurrency=1, first_slot=0, slots=1, slot_rows=2, memory_rows=2)
+    process = TraversalProcess(None, setup, memory)
+    os.close(memory)
+    too_many = [Query(GAME.new_state(0)) for _ in range(3)]
+    for _ in range(2):
+        with pytest.raises(ValueError, match="array of 2x.*: expected at least 3 rows"):
+            await process.ask(too_many)
 
 
 def test_a_game_that_other_processes_cannot_load_is_refused():
