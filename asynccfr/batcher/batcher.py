@@ -6,9 +6,7 @@ what a caller awaits. `Batcher` ties them to an event loop: gives turns, keeps t
 
 import asyncio
 import concurrent.futures
-import inspect
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable
@@ -33,6 +31,7 @@ from asynccfr.batcher.execution import (
     InThread,
 )
 from asynccfr.batcher.failures import Outcomes, one_each
+from asynccfr.batcher.functions import declare_coroutine_function, is_async, yields
 from asynccfr.batcher.isolation import Isolation
 from asynccfr.batcher.participation import Participant
 from asynccfr.batcher.rows import RowPool, Rows
@@ -114,8 +113,7 @@ class Batcher(Core[Item, Result]):
     ) -> None:
         self._is_async = is_async(function)
         require(
-            callable(function)
-            and not is_kind(function, inspect.isgeneratorfunction, inspect.isasyncgenfunction),
+            callable(function) and not yields(function),
             function=function,
             expected="a function that takes a list of items and returns, not yields, the results",
         )
@@ -408,34 +406,6 @@ class Batcher(Core[Item, Result]):
             hook(record)
         except Exception as error:
             self._report("the on_batch hook failed", error)
-
-
-def is_kind(function: object, *kinds: Callable[[object], bool]) -> bool:
-    """Whether one of these tests of `inspect` holds for a function, or an object that is called."""
-    while isinstance(function, partial):
-        function = function.func
-    call_method = getattr(type(function), "__call__", None)  # noqa: B004
-    return any(kind(function) or kind(call_method) for kind in kinds)
-
-
-def is_async(function: object) -> bool:
-    return is_kind(function, inspect.iscoroutinefunction, has_coroutine_mark)
-
-
-# That of functions compiled by Cython, and before Python 3.12 the only one.
-COROUTINE_MARK = getattr(asyncio.coroutines, "_is_coroutine", object())
-
-
-def has_coroutine_mark(function: object) -> bool:
-    return getattr(function, "_is_coroutine", None) is COROUTINE_MARK
-
-
-def declare_coroutine_function(function: Any) -> None:
-    """Have decorators that take coroutine functions, for retries or caches, await its calls."""
-    if sys.version_info >= (3, 12):
-        inspect.markcoroutinefunction(function)
-    else:
-        function._is_coroutine = COROUTINE_MARK
 
 
 def is_number(value: object) -> bool:

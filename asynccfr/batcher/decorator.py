@@ -7,9 +7,10 @@ from inspect import signature
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar, overload
 
-from asynccfr.batcher.batcher import Batcher, declare_coroutine_function
+from asynccfr.batcher.batcher import Batcher
 from asynccfr.batcher.call import Call
 from asynccfr.batcher.execution import AnyResults, BatchFunction
+from asynccfr.batcher.functions import declare_coroutine_function
 from asynccfr.errors import BatcherError
 
 Owner = TypeVar("Owner", contravariant=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 from asynccfr.batcher import Batcher, Call
-from asynccfr.batcher.batcher import is_async
+from asynccfr.batcher.functions import is_async
 from asynccfr.cfr.crew import Crew, Waiting, hold
 from asynccfr.cfr.query import Query
 from asynccfr.cfr.traversal import Scheme, Traversal
