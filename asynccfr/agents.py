@@ -34,7 +34,7 @@ from asynccfr.seeding import Rng
 CARD, CHECKSUM = "asynccfr_agent", "blake2b"
 
 
-RuleName = Literal["softmax", "regret_matching_highest", "regret_matching_uniform"]
+RuleName = Literal["softmax", "regret_matching_highest", "regret_matching_uniform", "greedy"]
 
 
 class AgentCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

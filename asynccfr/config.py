@@ -140,6 +140,10 @@ class QPolicyGradient(Struct, tag="q_policy_gradient", **type_tagged):
 class LastIterate(Struct, tag="last_iterate", **type_tagged):
     """The agent is the network that plays."""
 
+    greedy: Annotated[
+        bool, doc("always its likeliest action: wins more, but can be seen through")
+    ] = False
+
 
 class AverageStrategy(
     Fit,
@@ -199,6 +203,7 @@ class PPO(Struct, tag="ppo", **type_tagged):
     network: Network = MultilayerPerceptron(width=128)
     policy_learning: Learning = Learning()
     critic_learning: Learning = Learning(epochs=1)
+    agent: LastIterate = LastIterate()
 
 
 class SyncDriver(Struct, tag="sync", **type_tagged):

@@ -1,4 +1,4 @@
-"""From a network's outputs to a policy: regret matching for advantages, softmax for logits.
+"""From a network's outputs to a policy: regret matching for advantages, softmax for logits, or the best.
 
 Every traversal, player and exact evaluation comes through `policy_from_outputs`, which sees the
 outputs of the legal actions only.
@@ -22,6 +22,8 @@ cdef void policy_from_outputs(
     for i in range(n):
         if rule == Rule.SOFTMAX:
             policy[i] = exp(outputs[i] - highest)
+        elif rule == Rule.GREEDY:
+            policy[i] = outputs[i] == highest
         elif highest > 0:
             policy[i] = outputs[i] if outputs[i] > 0 else 0.0
         elif rule == Rule.REGRET_MATCHING_HIGHEST:

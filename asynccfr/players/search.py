@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from asynccfr.agents import Agent
 from asynccfr.cfr.query import Query
+from asynccfr.cfr.regret_matching import Rule
 from asynccfr.errors import ConfigError
 from asynccfr.games import State
 from asynccfr.players.network import NetworkPlayer
@@ -78,7 +79,8 @@ class SearchPlayer(NetworkPlayer):
 
     def others(self, query: Query, proposed: int) -> list[int]:
         """What to compare the proposed action with, the likeliest first."""
-        likely = sorted(query.probabilities(self.rule), key=lambda pair: -pair[1])
+        prior = Rule.SOFTMAX if self.rule == Rule.GREEDY else self.rule
+        likely = sorted(query.probabilities(prior), key=lambda pair: -pair[1])
         wanted = [a for a, p in likely if p >= self.plan.least and a != proposed]
         return wanted[: self.plan.candidates - 1]
 

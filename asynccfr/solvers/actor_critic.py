@@ -37,8 +37,9 @@ from torch import Tensor
 
 from asynccfr.agents import Agent, AgentCard, RuleName
 from asynccfr.cfr.policy import Policy
+from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.trajectory import Decisions
-from asynccfr.config import PPO, AverageStrategy, Inference, RegretActorCritic
+from asynccfr.config import PPO, AverageStrategy, Inference, LastIterate, RegretActorCritic
 from asynccfr.errors import ConfigError, first_failure
 from asynccfr.fitting import fit_average_strategy
 from asynccfr.games import Game
@@ -97,11 +98,9 @@ class ActorCriticSolver:
         self.device = resolve_device(inference.device)
         self.dtype: torch.dtype = getattr(torch, inference.dtype)
         self.improvement = make_improvement(config, game)
-        wanted = config.agent if isinstance(config, RegretActorCritic) else None
-        self.average_strategy = wanted if isinstance(wanted, AverageStrategy) else None
         self.memory: Reservoir | None = None
-        if self.average_strategy is not None:
-            self.memory = Reservoir.for_game(game, self.average_strategy.memory)
+        if isinstance(config.agent, AverageStrategy):
+            self.memory = Reservoir.for_game(game, config.agent.memory)
         self.self_play = SelfPlay(game, config.games, inference, self.device, seed)
         if rival is not None:
             if self.improvement.behaviour.explorer:
@@ -208,10 +207,11 @@ class ActorCriticSolver:
         They were met in proportion to both players' reach; weights of 1 / the opponent's leave the
         player's own, as an average strategy needs. An explorer did not play its policy.
         """
-        if self.memory is None or self.average_strategy is None:
+        wanted = self.config.agent
+        if self.memory is None or not isinstance(wanted, AverageStrategy):
             return
         played = experience.decisions
-        weights = played.weights.clip(max=self.average_strategy.max_weight)
+        weights = played.weights.clip(max=wanted.max_weight)
         samples = experience.samples(np.flatnonzero(played.explores == 0), played.policy, weights)
         rng = stream(self.seed, (RESERVOIR, iteration))
         self.memory.extend(samples, iteration, np.random.default_rng(rng.bits()))
@@ -220,27 +220,29 @@ class ActorCriticSolver:
         self, iteration: int, nodes: int, progress: Progress
     ) -> tuple[Agent, tuple[FitReport, ...]]:
         """The average strategy where it is asked for, else the network that plays."""
-        if self.memory is None or self.average_strategy is None:
+        memory, wanted = self.memory, self.config.agent
+        if memory is None or not isinstance(wanted, AverageStrategy):
             return self.last_iterate(iteration, nodes), ()
-        memory, fit = self.memory, self.average_strategy
         network = self.fresh_network(iteration, AVERAGE)
         report = await in_thread(
             lambda stop: fit_average_strategy(
                 network,
                 memory,
-                fit,
+                wanted,
                 stream(self.seed, (TRAINING, iteration, AVERAGE, MINIBATCHES)),
                 dtype=self.dtype,
                 device=self.device,
                 stop=stop,
-                on_step=lambda step, loss: progress("average-strategy network", step, fit.steps),
+                on_step=lambda step, loss: progress("average-strategy network", step, wanted.steps),
             )
         )
         return self.agent(network, "softmax", iteration, nodes), (report,)
 
     def last_iterate(self, iteration: int, nodes: int) -> Agent:
         """The network that plays, as an agent, without exploration."""
-        rule = self.improvement.behaviour.rule.name.lower()
+        wanted = self.config.agent
+        greedy = isinstance(wanted, LastIterate) and wanted.greedy
+        rule = (Rule.GREEDY if greedy else self.improvement.behaviour.rule).name.lower()
         return self.agent(
             copy.deepcopy(self.policy.network), cast(RuleName, rule), iteration, nodes
         )

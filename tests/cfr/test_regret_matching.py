@@ -50,6 +50,10 @@ def test_ties_for_the_highest_are_split():
     assert one([0.0, 0.0], [1, 1], Rule.REGRET_MATCHING_HIGHEST) == pytest.approx([0.5, 0.5])
 
 
+def test_greedy_plays_the_highest_alone():
+    assert one([1.0, 3.0, 2.0, 9.0], [1, 1, 1, 0], Rule.GREEDY) == pytest.approx([0, 1, 0, 0])
+
+
 def test_softmax_survives_large_logits():
     policy = one([1000.0, 999.0, -1000.0], [1, 1, 1], Rule.SOFTMAX)
     assert policy == pytest.approx([1 / (1 + np.exp(-1)), 1 / (1 + np.exp(1)), 0])

@@ -8,7 +8,7 @@ import torch
 
 from asynccfr.agents import Agent
 from asynccfr.cfr.best_response import counterfactual_regrets, nash_conv
-from asynccfr.cfr.policy import uniform
+from asynccfr.cfr.policy import InformationStates, uniform
 from asynccfr.cfr.sequence_form import sequence_form
 from asynccfr.config_files import resolve
 from asynccfr.errors import ConfigError, TrainingDiverged
@@ -316,6 +316,19 @@ async def test_cancelling_stops_both_learners():
     with pytest.raises(asyncio.CancelledError):
         await task
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.mark.parametrize("solver", ["regret matching", "ppo"])
+async def test_a_greedy_agent_plays_its_likeliest_actions(solver):
+    tree = sequence_form(load_game("kuhn_poker"))
+    states = InformationStates.of([tree.state(i) for i in range(len(tree.keys))])
+    policies = []
+    for greedy in (False, True):
+        trained = solver_of(small(solver, agent={"type": "last_iterate", "greedy": greedy}))
+        await trained.iterate(1, no_progress)
+        agent, _ = await trained.make_agent(1, 0, no_progress)
+        policies.append(agent.policy(states))
+    assert np.array_equal(policies[1], policies[0] == policies[0].max(axis=1, keepdims=True))
 
 
 async def test_the_saved_agent_plays_without_exploring(tmp_path):
