@@ -101,7 +101,7 @@ class IterationReport(Struct, frozen=True, kw_only=True):
     """One iteration of a solver; times are wall seconds, a node is a decision of any player.
 
     Fields:
-        fit_seconds: the sum over `fits`.
+        seconds: all of it but evaluations; less than its parts where networks learn side by side.
         fits: every network that learned, in order.
         memory: samples held, by the name of the memory.
         nash_conv: exact evaluations, by policy, in the game's units of utility.
@@ -113,7 +113,7 @@ class IterationReport(Struct, frozen=True, kw_only=True):
     nodes: int
     nodes_total: int
     traversal_seconds: float
-    fit_seconds: float
+    seconds: float
     elapsed_seconds: float
     inference: InferenceReport
     fits: tuple[FitReport, ...]

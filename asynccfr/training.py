@@ -150,15 +150,16 @@ class Training:
         """One iteration of every player, written down, and saved where that is due."""
         started = time.perf_counter()
         done = await self.solver.iterate(iteration, self.progress)
+        seconds = time.perf_counter() - started
         nodes = self.totals.nodes + done.nodes
-        self.totals = Totals(nodes, self.totals.seconds + time.perf_counter() - started)
+        self.totals = Totals(nodes, self.totals.seconds + seconds)
         report = IterationReport(
             iteration=iteration,
             iterations=self.config.solver.iterations,
             nodes=done.nodes,
             nodes_total=nodes,
             traversal_seconds=done.traversal_seconds,
-            fit_seconds=sum(fit.seconds for fit in done.fits),
+            seconds=seconds,
             elapsed_seconds=self.totals.seconds,
             inference=done.inference,
             fits=done.fits,
@@ -187,11 +188,9 @@ class Training:
         nash_convs = self.nash_convs(judged.agent) if exact else {}
         seconds = self.totals.seconds + time.perf_counter() - started
         self.totals = replace(self.totals, seconds=seconds)
-        fits = report.fits + judged.fits
         report = replace(
             report,
-            fits=fits,
-            fit_seconds=sum(fit.seconds for fit in fits),
+            fits=report.fits + judged.fits,
             elapsed_seconds=seconds,
             evaluation=judged.evaluation,
             nash_conv=nash_convs,

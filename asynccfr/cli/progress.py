@@ -134,14 +134,13 @@ def iteration_line(report: IterationReport, seconds_left: float) -> str:
     losses: dict[str, str] = {}
     for fit in report.fits:
         losses[fit.network] = f"{losses.get(fit.network, fit.network)} {fit.loss_last:.4g}"
-    seconds = report.traversal_seconds + report.fit_seconds
     parts = [
         f"iteration {report.iteration}/{report.iterations}",
         f"{quantity(report.nodes)} nodes at {quantity(report.nodes_per_second)}/s",
         f"batch {report.inference.batch_mean:.1f}",
         *([f"cached {report.inference.hit_rate:.0%}"] if report.inference.answered else []),
         f"loss {', '.join(losses.values())}",
-        f"{seconds:.1f} s",
+        f"{report.seconds:.1f} s",
         f"{duration(seconds_left)} left",
     ]
     lines = ["  ".join(parts)]

@@ -40,7 +40,7 @@ def make_report(iteration: int, nodes: int = 100) -> IterationReport:
         nodes=nodes,
         nodes_total=nodes * iteration,
         traversal_seconds=0.5,
-        fit_seconds=0.5,
+        seconds=1.0,
         elapsed_seconds=float(iteration),
         inference=inference,
         fits=fits,
@@ -75,7 +75,7 @@ def match_against(
 def make_checkpoint(iteration: int, size: int = 200) -> Checkpoint[State]:
     arrays = {
         "weights": np.full((size, 3), iteration, np.float32),
-        "reservoir": np.arange(size * 8, dtype=np.uint8) + np.uint8(iteration),
+        "reservoir": np.arange(size * 8, dtype=np.uint8) + np.uint8(iteration % 256),
         "nothing": np.empty((0, 4), np.float64),
     }
     return Checkpoint(iteration, arrays, State(f"digest {iteration}", (iteration, size)))

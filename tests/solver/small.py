@@ -5,7 +5,7 @@ import msgspec
 from asynccfr.config import TrainConfig
 from asynccfr.reports import IterationReport
 
-NO_TIME = {"traversal_seconds": 0.0, "fit_seconds": 0.0, "elapsed_seconds": 0.0}
+NO_TIME = {"traversal_seconds": 0.0, "seconds": 0.0, "elapsed_seconds": 0.0}
 
 
 def small_config(**changes) -> TrainConfig:
