@@ -110,9 +110,13 @@ class Learner:
 
     @torch.no_grad()
     def restore(self, columns: Columns) -> None:
-        """Take up what `columns` gave. Raises KeyError or RuntimeError if it does not fit."""
+        """Take up what `columns` gave. Raises KeyError or ValueError if it does not fit."""
         for name, tensor in self.tensors().items():
-            tensor.copy_(torch.from_numpy(columns[name]))
+            column = columns[name]
+            if column.shape != tensor.shape:
+                expected = list(tensor.shape)
+                raise ValueError(f"{name}: shape {list(column.shape)}, expected {expected}")
+            tensor.copy_(torch.from_numpy(column))
 
     def tensors(self) -> dict[str, Tensor]:
         """All that `learn` changes, by name."""

@@ -11,7 +11,7 @@ from asynccfr.cfr.best_response import counterfactual_regrets, nash_conv
 from asynccfr.cfr.policy import InformationStates, uniform
 from asynccfr.cfr.sequence_form import sequence_form
 from asynccfr.config_files import resolve
-from asynccfr.errors import ConfigError, TrainingDiverged
+from asynccfr.errors import CheckpointError, ConfigError, TrainingDiverged
 from asynccfr.games import load_game
 from asynccfr.runs import RunFolder
 from asynccfr.solvers import make_solver
@@ -139,6 +139,16 @@ async def test_restored_solvers_make_the_same_agent(solver):
     agents = [(await each.make_agent(2, 0, no_progress))[0] for each in (first, second)]
     parameters = [agent.network.state_dict() for agent in agents]
     assert all(torch.equal(value, parameters[1][name]) for name, value in parameters[0].items())
+
+
+def test_parts_of_another_shape_are_refused():
+    solver = solver_of(small("regret matching"))
+    columns = solver.columns()
+    columns["critic.adam.means.0"] = columns["critic.adam.means.0"][:1]
+    with pytest.raises(
+        CheckpointError, match=r"critic: adam\.means\.0: shape \[1, .*expected \[16"
+    ):
+        solver.restore(columns)
 
 
 async def test_play_starts_uniform_and_explores():
