@@ -6,20 +6,23 @@ Block c with features x_c, beside the global features g:
     h_c += relu(W h_c + U mean_c h_c + b)      for each layer
     its actions: P h_c + p;  global actions: Q mean_c h_c + q
 
-Permuting the blocks of a row therefore permutes the outputs. Activations are kept as [blocks, n,
-width], so that one product serves all blocks and a mean over blocks adds contiguous memory.
+Permuting the blocks of a row therefore permutes the outputs. In float32 on a CPU a compiled kernel
+computes this; elsewhere torch does, with activations [blocks, n, width], so that one product serves
+all blocks and a mean over blocks adds contiguous memory.
 """
 
 import math
 from collections.abc import Iterable
+from itertools import chain
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from asynccfr.games.symmetry import Blocks, Symmetry, outside
+from asynccfr.networks.equivariant_kernel import EquivariantKernel
 from asynccfr.networks.network import Network, Workspace
-from asynccfr.networks.training_step import KeptActivations
 from asynccfr.seeding import Rng
 
 
@@ -38,7 +41,6 @@ class Equivariant(Network):
     ) -> None:
         """He initialisation from `rng`; the output layers are 0."""
         super().__init__()
-        self.workspace = Workspace()
         generator = torch.Generator().manual_seed(rng.bits() >> 1)
 
         def matrix(inputs: int, outputs: int, fan_in: int) -> Tensor:
@@ -48,6 +50,10 @@ class Equivariant(Network):
         self.features, self.actions = len(symmetry.features[0]), len(symmetry.actions[0])
         global_features = tensor_size - self.blocks * self.features
         global_actions = num_actions - self.blocks * self.actions
+        self.kernel = EquivariantKernel(
+            *(self.blocks, self.features, global_features, width, layers),
+            *(self.actions, global_actions),
+        )
         fan_in = self.features + global_features
         self.block_input = nn.Parameter(matrix(self.features, width, fan_in))
         self.global_input = nn.Parameter(matrix(global_features, width, fan_in))
@@ -71,19 +77,11 @@ class Equivariant(Network):
             self.register_buffer(name, order, persistent=False)
 
     def forward(self, rows: Tensor) -> Tensor:
+        rows = self.blocks_first(rows)
+        if self.suits_kernel(rows) and not rows.requires_grad:
+            outputs = KernelStep.apply(self.kernel, rows, *self.kernel_parameters())  # type: ignore[no-untyped-call]
+            return self.in_order(outputs)
         blocks, shared = self.inputs(rows)
-        if self.can_keep_activations(rows):
-            return self.outputs(
-                *KeptActivations.apply(  # type: ignore[no-untyped-call]
-                    self.workspace,
-                    blocks,
-                    shared,
-                    *(self.block_input, self.global_input, self.input_bias),
-                    *(*self.own, *self.pooled, *self.biases),
-                    *(self.block_output, self.block_output_bias),
-                    *(self.global_output, self.global_output_bias),
-                )
-            )
         shared = linear(shared, self.global_input, self.input_bias)
         h = (linear(blocks, self.block_input) + shared).relu()
         for own, pooled, bias in zip(self.own, self.pooled, self.biases, strict=True):
@@ -93,17 +91,12 @@ class Equivariant(Network):
             linear(h.mean(dim=0), self.global_output, self.global_output_bias),
         )
 
-    def can_keep_activations(self, rows: Tensor) -> bool:
-        """Whether this is a plain step of training on a CPU, the case that they were made for."""
-        return (
-            rows.device.type == "cpu"
-            and rows.dtype == self.input_bias.dtype == torch.float32
-            and torch.is_grad_enabled()
-            and not rows.requires_grad
-            and not torch.is_autocast_enabled("cpu")
-        )
-
     def infer(self, rows: Tensor, workspace: Workspace) -> Tensor:
+        rows = self.blocks_first(rows)
+        if self.suits_kernel(rows):
+            if not self.kernel.loaded:
+                self.kernel.load(self.kernel_parameters())
+            return self.in_order(self.kernel.forward(rows.contiguous(), keep=False))
         blocks, shared = self.inputs(rows)
         n, width = len(rows), len(self.input_bias)
         h, change = (workspace.take(name, rows, self.blocks * n, width) for name in ("h", "change"))
@@ -127,18 +120,37 @@ class Equivariant(Network):
             ),
         )
 
+    def suits_kernel(self, rows: Tensor) -> bool:
+        return (
+            rows.device.type == "cpu"
+            and rows.dtype == self.input_bias.dtype == torch.float32
+            and not torch.is_autocast_enabled("cpu")
+        )
+
+    def kernel_parameters(self) -> tuple[Tensor, ...]:
+        """All parameters in the order of the kernel."""
+        layers = zip(self.own, self.pooled, self.biases, strict=True)
+        return (
+            *(self.block_input, self.global_input, self.input_bias),
+            *chain.from_iterable(layers),
+            *self.output_parameters(),
+        )
+
+    def blocks_first(self, rows: Tensor) -> Tensor:
+        return rows if self.feature_order is None else rows[:, self.feature_order]
+
     def inputs(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """The features of the blocks, [blocks, n, features], and the global ones."""
-        if self.feature_order is not None:
-            rows = rows[:, self.feature_order]
         end = self.blocks * self.features
         blocks = rows[:, :end].view(len(rows), self.blocks, self.features)
         return blocks.transpose(0, 1), rows[:, end:]
 
     def outputs(self, blocks: Tensor, shared: Tensor) -> Tensor:
         """Outputs [blocks, n, actions] and global ones in the order of the actions."""
-        rows = torch.cat([*blocks, shared], dim=1)
-        return rows if self.action_order is None else rows[:, self.action_order]
+        return self.in_order(torch.cat([*blocks, shared], dim=1))
+
+    def in_order(self, outputs: Tensor) -> Tensor:
+        return outputs if self.action_order is None else outputs[:, self.action_order]
 
     def output_parameters(self) -> Iterable[nn.Parameter]:
         return (
@@ -147,6 +159,26 @@ class Equivariant(Network):
             self.global_output,
             self.global_output_bias,
         )
+
+
+class KernelStep(torch.autograd.Function):
+    """The kernel's outputs [n, actions] for rows [n, features], blocks first in both.
+
+    A kernel serves one forward and its backward; another forward in between is an error.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, kernel: EquivariantKernel, rows: Tensor, *parameters: Tensor) -> Tensor:
+        rows = rows.contiguous()
+        kernel.load(parameters)
+        outputs = kernel.forward(rows, keep=True)
+        ctx.kept = (kernel, kernel.turn, rows)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        kernel, turn, rows = ctx.kept
+        return None, None, *kernel.backward(rows, gradients[0].contiguous(), turn)
 
 
 def blocks_first(blocks: Blocks, size: int) -> Tensor | None:

@@ -10,20 +10,10 @@ from torch import Tensor, nn
 
 
 class Workspace:
-    """Memory for activations, kept because fresh memory costs a page fault for every 4 KiB.
-
-    `turn` counts the forwards that have used it; a copy of a workspace is a new one.
-    """
+    """Memory for activations, kept because fresh memory costs a page fault for every 4 KiB."""
 
     def __init__(self) -> None:
         self._kept: dict[str, Tensor] = {}
-        self.turn = 0
-
-    def __deepcopy__(self, memo: object) -> "Workspace":
-        return Workspace()
-
-    def __reduce__(self) -> tuple[type["Workspace"], tuple[()]]:
-        return Workspace, ()
 
     def take(self, name: str, like: Tensor, *shape: int) -> Tensor:
         """Uninitialised memory of this shape, with the type and device of `like`."""
