@@ -33,7 +33,7 @@ cdef extern from "products.h" nogil:
 
 
 cdef enum:
-    TILE = 24  # rows
+    TILE = 48  # rows
 
 cdef float ONE = 1.0
 cdef Matrix ZEROS = Matrix(NULL, 0, 0)
@@ -155,7 +155,7 @@ cdef class EquivariantKernel:
         cdef float* out = address(outputs, (n, self.num_actions))
         self.turn += 1
         with nogil:
-            for first in range(0, n, 24):
+            for first in range(0, n, 48):
                 self.tile_forward(
                     min(TILE, n - first), x + first * self.tensor_size,
                     self.h + (first * self.row_size if keep else 0), out + first * self.num_actions,
@@ -177,7 +177,7 @@ cdef class EquivariantKernel:
         with nogil:
             for i in range(self.maps):
                 memset(self.map[i].gradient, 0, (self.map[i].inputs + 1) * self.map[i].row * sizeof(float))
-            for first in range(0, n, 24):
+            for first in range((n - 1) // 48 * 48, -1, -48):
                 self.tile_backward(
                     min(TILE, n - first), x + first * self.tensor_size,
                     self.h + first * self.row_size, g + first * self.num_actions,
