@@ -78,7 +78,7 @@ class Equivariant(Network):
 
     def forward(self, rows: Tensor) -> Tensor:
         rows = self.blocks_first(rows)
-        if self.suits_kernel(rows) and not rows.requires_grad:
+        if self.suits_kernel(rows) and torch.is_grad_enabled() and not rows.requires_grad:
             outputs = KernelStep.apply(self.kernel, rows, *self.kernel_parameters())  # type: ignore[no-untyped-call]
             return self.in_order(outputs)
         blocks, shared = self.inputs(rows)
@@ -169,16 +169,14 @@ class KernelStep(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, kernel: EquivariantKernel, rows: Tensor, *parameters: Tensor) -> Tensor:
-        rows = rows.contiguous()
         kernel.load(parameters)
-        outputs = kernel.forward(rows, keep=True)
-        ctx.kept = (kernel, kernel.turn, rows)
+        outputs = kernel.forward(rows.contiguous(), keep=True)
+        ctx.kernel, ctx.turn = kernel, kernel.turn
         return outputs
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        kernel, turn, rows = ctx.kept
-        return None, None, *kernel.backward(rows, gradients[0].contiguous(), turn)
+        return None, None, *ctx.kernel.backward(gradients[0].contiguous(), ctx.turn)
 
 
 def blocks_first(blocks: Blocks, size: int) -> Tensor | None:

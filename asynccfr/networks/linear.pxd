@@ -1,0 +1,122 @@
+"""A linear map in float32 on memory of its own, packed for products.h; inline, for kernels to cimport.
+
+Rows of its memory are a multiple of 16 floats long, and what is beyond their end is 0.
+"""
+
+from libc.string cimport memcpy, memset
+
+cdef extern from "products.h" nogil:
+    ctypedef struct Matrix:
+        const float* at
+        Py_ssize_t row, column
+
+    ctypedef struct Product:
+        Py_ssize_t m, n, k
+        Matrix a
+        const float* b
+        Matrix start
+        int relu
+        const float* added
+        float* c
+
+    void product(const Product* p)
+    void add_blocks(const float* x, Py_ssize_t blocks, Py_ssize_t size, float* total)
+    void through_relu(
+        const float* gradient, const float* after, const float* before, Py_ssize_t size, float* inside
+    )
+
+
+cdef struct Linear:
+    Py_ssize_t inputs, outputs
+    Py_ssize_t row, input_row  # the same, padded
+    float scale  # what the weights are multiplied by
+    float* weights  # [inputs, row], then the bias, [row]
+    float* gradient  # the same, without the scale
+    float* transposed  # weights, [outputs, input_row]
+    float* outer  # weights or their gradient as torch has them, [outputs, inputs]
+    float* outer_bias  # the same of the bias, [outputs]; NULL without
+
+
+cdef inline Py_ssize_t padded(Py_ssize_t size) noexcept nogil:
+    return (size + 15) // 16 * 16
+
+
+cdef inline void apply(
+    const Linear* map, Py_ssize_t n, const float* x, Py_ssize_t x_row, float* out
+) noexcept nogil:
+    """out [n, row] = x W + bias for x [n, inputs], its rows `x_row` apart."""
+    cdef Matrix bias = Matrix(map.weights + map.inputs * map.row, 0, 1)
+    cdef Product p = Product(
+        n, map.row, map.inputs, Matrix(x, x_row, 1), map.weights, bias, 0, NULL, out
+    )
+    product(&p)
+
+
+cdef inline void rectify(
+    const Linear* map, Py_ssize_t n, const float* x, Py_ssize_t x_row, const float* start,
+    const float* added, float* out,
+) noexcept nogil:
+    """out [n, row] = added + relu(x W + start); `start` and `added` are as `out`, NULL for zeros."""
+    cdef Product p = Product(
+        n, map.row, map.inputs, Matrix(x, x_row, 1), map.weights, Matrix(start, map.row, 1), 1, added,
+        out,
+    )
+    product(&p)
+
+
+cdef inline void go_back(
+    const Linear* map, Py_ssize_t n, const float* g, const float* start, const float* added, float* out
+) noexcept nogil:
+    """out [n, input_row] = g W' + start + added, for gradients g [n, row] of the outputs."""
+    cdef Product p = Product(
+        n, map.input_row, map.outputs, Matrix(g, map.row, 1), map.transposed,
+        Matrix(start, map.input_row, 1), 0, added, out,
+    )
+    product(&p)
+
+
+cdef inline void learn(
+    const Linear* map, Py_ssize_t n, const float* x, Py_ssize_t x_row, const float* g
+) noexcept nogil:
+    """Add to the gradient what x [n, inputs] and gradients g [n, row] of the outputs say."""
+    cdef float one = 1.0
+    cdef float* bias = map.gradient + map.inputs * map.row
+    cdef Product p = Product(
+        map.inputs, map.row, n, Matrix(x, 1, x_row), g, Matrix(map.gradient, map.row, 1), 0, NULL,
+        map.gradient,
+    )
+    product(&p)
+    if map.outer_bias is not NULL:
+        p = Product(1, map.row, n, Matrix(&one, 0, 0), g, Matrix(bias, map.row, 1), 0, NULL, bias)
+        product(&p)
+
+
+cdef inline void pack(const Linear* map) noexcept nogil:
+    """Take the weights and the bias from torch's memory."""
+    cdef Py_ssize_t i, j
+    cdef float weight
+    for j in range(map.outputs):
+        for i in range(map.inputs):
+            weight = map.scale * map.outer[j * map.inputs + i]
+            map.weights[i * map.row + j] = weight
+            map.transposed[j * map.input_row + i] = weight
+    if map.outer_bias is not NULL:
+        memcpy(
+            map.weights + map.inputs * map.row, map.outer_bias, map.outputs * sizeof(float)
+        )
+
+
+cdef inline void forget_gradient(const Linear* map) noexcept nogil:
+    memset(map.gradient, 0, (map.inputs + 1) * map.row * sizeof(float))
+
+
+cdef inline void unpack_gradient(const Linear* map) noexcept nogil:
+    """Write the gradients of the weights and the bias into torch's memory."""
+    cdef Py_ssize_t i, j
+    for j in range(map.outputs):
+        for i in range(map.inputs):
+            map.outer[j * map.inputs + i] = map.scale * map.gradient[i * map.row + j]
+    if map.outer_bias is not NULL:
+        memcpy(
+            map.outer_bias, map.gradient + map.inputs * map.row, map.outputs * sizeof(float)
+        )
