@@ -1,0 +1,183 @@
+"""The equivariant network's compiled forward and backward, against autograd in float64."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asynccfr.config import EquivariantNetwork
+from asynccfr.games import Symmetry, load_game
+from asynccfr.networks import InferenceCopy, build_network
+from asynccfr.networks.equivariant_kernel import EquivariantKernel
+from asynccfr.seeding import Rng
+
+GAME = load_game("lost_cities(colors=3, numbers=4, hand_size=3)")
+SIZE = GAME.information_state_tensor_size
+SCATTERED = Symmetry(features=((5, 0), (3, 4)), actions=((2,), (0,)), outcomes=((), ()))
+
+# Blocks, features, global features, width, layers, actions, global actions.
+SIZES = st.tuples(
+    *(st.integers(1, 6), st.integers(1, 20), st.integers(0, 9), st.integers(1, 70)),
+    *(st.integers(0, 3), st.integers(0, 18), st.integers(0, 5)),
+)
+
+
+def parameters_of(sizes, draw):
+    """Parameters of the kernel, from a function that draws a tensor of a shape."""
+    blocks, features, global_features, width, layers, actions, global_actions = sizes
+    yield from (draw(width, features), draw(width, global_features), draw(width))
+    for _ in range(layers):
+        yield from (draw(width, width), draw(width, width) * blocks, draw(width))
+    yield from (draw(actions, width), draw(actions), draw(global_actions, width) * blocks)
+    yield draw(global_actions)
+
+
+def outputs_by_formula(sizes, parameters, rows):
+    """The mean is divided where it meets its weights, multiples of `blocks`: so all stays whole."""
+    blocks, features, _, _, layers, _, _ = sizes
+    block_input, global_input, input_bias, *inner, P, p, Q, q = parameters
+    x, g = rows[:, : blocks * features].unflatten(1, (blocks, features)), rows[:, blocks * features :]
+    h = (x @ block_input.T + (g @ global_input.T + input_bias)[:, None]).relu()
+    for own, pooled, bias in zip(*[iter(inner)] * 3, strict=True):
+        h = h + (h @ own.T + (h.sum(dim=1) @ (pooled / blocks).T + bias)[:, None]).relu()
+    assert len(inner) == 3 * layers
+    return torch.cat([(h @ P.T + p).flatten(1), h.sum(dim=1) @ (Q / blocks).T + q], dim=1)
+
+
+@given(sizes=SIZES, batches=st.lists(st.integers(0, 150), min_size=1, max_size=3), seed=st.integers(0))
+def test_outputs_and_gradients_are_those_of_autograd(sizes, batches, seed):
+    # Of small whole numbers, float32 and float64 find the same sums, and the same sides of a ReLU.
+    generator = torch.Generator().manual_seed(seed % 2**63)
+
+    def draw(*shape):
+        few = torch.rand(shape, generator=generator) < 0.3
+        return few * torch.randint(-1, 2, shape, generator=generator).float()
+
+    kernel, parameters = EquivariantKernel(*sizes), list(parameters_of(sizes, draw))
+    kernel.load(parameters)
+    leaves = [parameter.double().requires_grad_() for parameter in parameters]
+    blocks, features, global_features, _, _, actions, global_actions = sizes
+    for n in batches:
+        rows = draw(n, blocks * features + global_features)
+        weights = draw(n, blocks * actions + global_actions)
+        expected = outputs_by_formula(sizes, leaves, rows.double())
+        outputs = kernel.forward(rows, keep=True)
+        torch.testing.assert_close(outputs.double(), expected.detach(), rtol=1e-6, atol=1e-4)
+        gradients = kernel.backward(weights, kernel.turn)
+        expected = torch.autograd.grad(expected, leaves, weights.double())
+        for own, exact in zip(gradients, expected, strict=True):
+            torch.testing.assert_close(own.double(), exact, rtol=1e-5, atol=1e-4)
+
+
+def network(layers, width=16):
+    made = build_network(
+        EquivariantNetwork(width=width, layers=layers),
+        *(SIZE, GAME.num_actions, Rng(1), GAME.symmetry),
+    )
+    return randomised(made)
+
+
+def randomised(made):
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.normal_(std=0.3, generator=generator)
+    return made
+
+
+def gradients(net, rows, targets):
+    net.zero_grad()
+    (net(rows) - targets).square().sum().backward()
+    return {name: parameter.grad.clone() for name, parameter in net.named_parameters()}
+
+
+@pytest.mark.parametrize("layers", [0, 1, 3])
+def test_a_network_learns_the_same_without_it(layers):
+    scattered = build_network(EquivariantNetwork(layers=layers), 7, 4, Rng(1), SCATTERED)
+    for net, size, outputs in (
+        (network(layers), SIZE, GAME.num_actions),
+        (randomised(scattered), 7, 4),
+    ):
+        for n in (5, 1, 70):
+            rows, targets = torch.rand(n, size), torch.randn(n, outputs)
+            own = gradients(net, rows, targets)
+            # Gradients of the rows are the one thing that it does not give.
+            expected = gradients(net, rows.clone().requires_grad_(), targets)
+            for name, gradient in expected.items():
+                assert torch.allclose(own[name], gradient, atol=2e-2, rtol=1e-3), name
+
+
+@pytest.mark.parametrize("width", [16, 40, 64])
+def test_a_row_gets_the_same_bits_in_any_company(width):
+    net = network(3, width)
+    frozen, rows = InferenceCopy(net), torch.rand(150, SIZE)
+    together = frozen(rows)
+    assert torch.equal(net(rows), together)
+    for bounds in ([0, 1, 3, 9, 60, 150], list(range(0, 151, 10))):
+        parts = [frozen(rows[start:end]) for start, end in pairwise(bounds)]
+        assert torch.equal(torch.cat(parts), together)
+
+
+def test_two_networks_learn_at_once_as_one_after_the_other():
+    rows, targets = torch.rand(300, SIZE), torch.randn(300, GAME.num_actions)
+    nets = [network(3, width) for width in (64, 48)]
+    expected = [gradients(net, rows, targets) for net in nets]
+
+    def repeated(net):
+        return [gradients(net, rows, targets) for _ in range(30)]
+
+    with ThreadPoolExecutor(2) as threads:
+        for all_gradients, once in zip(threads.map(repeated, nets), expected, strict=True):
+            for found in all_gradients:
+                assert all(torch.equal(found[name], once[name]) for name in once)
+
+
+def test_what_is_not_a_number_stays_visible():
+    rows = torch.rand(3, SIZE)
+    rows[1, 0] = torch.nan
+    outputs = network(2)(rows)
+    assert outputs[1].isnan().all()
+    assert not outputs[[0, 2]].isnan().any()
+
+
+def test_a_second_forward_before_backward_is_an_error():
+    net = network(1)
+    loss = net(torch.rand(4, SIZE)).sum()
+    with torch.no_grad():
+        net(torch.rand(4, SIZE))
+    loss.backward(retain_graph=True)
+    net(torch.rand(4, SIZE))
+    with pytest.raises(RuntimeError, match="one at a time"):
+        loss.backward()
+
+
+def test_copies_have_memory_of_their_own():
+    net = network(1)
+    loss = net(torch.rand(4, SIZE)).sum()
+    for twin in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        twin(torch.rand(4, SIZE)).sum().backward()
+    loss.backward()
+
+
+def test_what_does_not_fit_is_refused():
+    sizes = (2, 3, 1, 5, 1, 2, 1)
+    kernel, parameters = EquivariantKernel(*sizes), list(parameters_of(sizes, torch.ones))
+    for wrong in (torch.ones(5, 4), torch.ones(5, 3).double(), torch.ones(3, 5).t()):
+        with pytest.raises(ValueError, match=r"expected contiguous float32 \[5, 3\]"):
+            kernel.load([wrong, *parameters[1:]])
+    with pytest.raises(ValueError, match="shorter"):
+        kernel.load(parameters[:-1])
+    kernel.load(parameters)
+    with pytest.raises(ValueError, match=r"\[4, 6\], expected contiguous float32 \[4, 7\]"):
+        kernel.forward(torch.ones(4, 6), keep=True)
+    kernel.forward(torch.ones(4, 7), keep=True)
+    with pytest.raises(ValueError, match=r"\[3, 5\], expected contiguous float32 \[4, 5\]"):
+        kernel.backward(torch.ones(3, 5), kernel.turn)
+    kernel.forward(torch.ones(4, 7), keep=False)
+    with pytest.raises(RuntimeError, match="one at a time"):
+        kernel.backward(torch.ones(4, 5), kernel.turn)
