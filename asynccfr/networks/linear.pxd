@@ -91,19 +91,25 @@ cdef inline void learn(
         product(&p)
 
 
+cdef inline void transpose(
+    Py_ssize_t rows, Py_ssize_t columns, const float* source, Py_ssize_t source_row, float* target,
+    Py_ssize_t target_row, float scale,
+) noexcept nogil:
+    """target [columns, rows] = scale * source', a cache line of the target at a time."""
+    cdef Py_ssize_t first, i, j
+    for first in range(0, rows, 16):
+        for j in range(columns):
+            for i in range(first, min(first + 16, rows)):
+                target[j * target_row + i] = scale * source[i * source_row + j]
+
+
 cdef inline void pack(const Linear* map) noexcept nogil:
     """Take the weights and the bias from torch's memory."""
-    cdef Py_ssize_t i, j
-    cdef float weight
-    for j in range(map.outputs):
-        for i in range(map.inputs):
-            weight = map.scale * map.outer[j * map.inputs + i]
-            map.weights[i * map.row + j] = weight
-            map.transposed[j * map.input_row + i] = weight
+    cdef Py_ssize_t inputs = map.inputs, outputs = map.outputs, row = map.row
+    transpose(outputs, inputs, map.outer, inputs, map.weights, row, map.scale)
+    transpose(inputs, outputs, map.weights, row, map.transposed, map.input_row, 1.0)
     if map.outer_bias is not NULL:
-        memcpy(
-            map.weights + map.inputs * map.row, map.outer_bias, map.outputs * sizeof(float)
-        )
+        memcpy(map.weights + inputs * row, map.outer_bias, outputs * sizeof(float))
 
 
 cdef inline void forget_gradient(const Linear* map) noexcept nogil:
@@ -112,11 +118,7 @@ cdef inline void forget_gradient(const Linear* map) noexcept nogil:
 
 cdef inline void unpack_gradient(const Linear* map) noexcept nogil:
     """Write the gradients of the weights and the bias into torch's memory."""
-    cdef Py_ssize_t i, j
-    for j in range(map.outputs):
-        for i in range(map.inputs):
-            map.outer[j * map.inputs + i] = map.scale * map.gradient[i * map.row + j]
+    cdef Py_ssize_t inputs = map.inputs, outputs = map.outputs, row = map.row
+    transpose(inputs, outputs, map.gradient, row, map.outer, inputs, map.scale)
     if map.outer_bias is not NULL:
-        memcpy(
-            map.outer_bias, map.gradient + map.inputs * map.row, map.outputs * sizeof(float)
-        )
+        memcpy(map.outer_bias, map.gradient + inputs * row, outputs * sizeof(float))
