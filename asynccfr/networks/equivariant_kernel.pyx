@@ -16,6 +16,7 @@ from asynccfr.networks.linear cimport (
 
 import torch
 
+# Rows at a time: few enough to stay near, enough that reading the weights is worth it.
 cdef Py_ssize_t TILE = 48
 
 
@@ -33,11 +34,11 @@ cdef class EquivariantKernel:
     cdef readonly bint loaded
     cdef readonly Py_ssize_t turn
     cdef tuple sizes
-    cdef list shapes  # of the parameters
+    cdef list linear, shapes  # of the maps; of the parameters
     cdef list memory  # tensors: what the pointers point into
     cdef Py_ssize_t blocks, features, layers, width, tensor_size, num_actions, actions, row_size
     cdef Py_ssize_t maps
-    cdef Linear* map
+    cdef Linear* map  # [maps], and some of them by name; NULL before there is memory
     cdef Linear* block_input
     cdef Linear* global_input
     cdef Linear* inner  # own and pooled of every layer
@@ -60,27 +61,33 @@ cdef class EquivariantKernel:
         self.tensor_size = blocks * features + global_features
         self.num_actions = blocks * actions + global_actions
         self.row_size = (layers + 1) * (blocks + 1) * self.width
-        mean = 1 / blocks
-        maps = [
+        mean, self.maps = 1 / blocks, 2 * layers + 4
+        self.linear = [  # inputs, outputs, scale, whether it has a bias
             *((features, width, 1.0, False), (global_features, width, 1.0, True)),
             *[(width, width, 1.0, False), (width, width, mean, True)] * layers,
             *((width, actions, 1.0, True), (width, global_actions, mean, True)),
         ]
-        self.shapes, self.memory, self.maps = [], [], len(maps)
+        self.shapes = []
+        for inputs, outputs, _, bias in self.linear:
+            self.shapes += [(outputs, inputs), (outputs,)] if bias else [(outputs, inputs)]
+
+    cdef int allocate(self) except -1:
+        """Take memory, which a network that is only kept never needs."""
+        self.memory = []
         self.map = <Linear*>calloc(self.maps, sizeof(Linear))
         if self.map is NULL:
             raise MemoryError
-        for i, (inputs, outputs, scale, bias) in enumerate(maps):
+        for i, (inputs, outputs, scale, _) in enumerate(self.linear):
             self.lay_out(&self.map[i], inputs, outputs, scale)
-            self.shapes += [(outputs, inputs), (outputs,)] if bias else [(outputs, inputs)]
         self.block_input, self.global_input, self.inner = self.map, self.map + 1, self.map + 2
         self.block_output = &self.map[self.maps - 2]
-        self.global_output = self.block_output + 1
-        self.of_h = self.zeros(TILE * self.width * blocks)
-        self.inside = self.zeros(TILE * self.width * (blocks + 1))
+        self.global_output = &self.map[self.maps - 1]
+        self.of_h = self.zeros(TILE * self.width * self.blocks)
+        self.inside = self.zeros(TILE * self.width * (self.blocks + 1))
         self.shared = self.zeros(TILE * self.width)
         self.of_blocks = self.zeros(TILE * self.block_output.row)
         self.of_global = self.zeros(TILE * self.global_output.row)
+        return 0
 
     def __dealloc__(self):
         free(self.map)
@@ -115,6 +122,8 @@ cdef class EquivariantKernel:
     def load(self, parameters):
         """Pack the parameters. Raises ValueError for another shape or type."""
         cdef Py_ssize_t i
+        if self.map is NULL:
+            self.allocate()
         self.point(parameters)
         with nogil:
             for i in range(self.maps):
@@ -124,8 +133,11 @@ cdef class EquivariantKernel:
     def forward(self, rows, bint keep):
         """Outputs float32 [n, num_actions] for rows [n, tensor_size], blocks first in both.
 
-        `keep` rows and activations for a backward. Raises ValueError for rows of another shape or type.
+        `keep` rows and activations for a backward. What a row gets does not depend on the others.
+        Raises ValueError for rows of another shape or type, RuntimeError without parameters.
         """
+        if not self.loaded:
+            raise RuntimeError("forward: expected load, with the network's parameters, before")
         cdef Py_ssize_t n = len(rows), tile, first
         cdef Py_ssize_t size = self.row_size * (n if keep else min(n, TILE))
         cdef const float* x = address(rows, (n, self.tensor_size))

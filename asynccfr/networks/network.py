@@ -41,7 +41,7 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def infer(self, rows: Tensor, workspace: Workspace) -> Tensor:
-        """The same outputs in new memory; the activations are in the workspace."""
+        """The same outputs in new memory, of parameters that stay; activations in the workspace."""
 
     @abstractmethod
     def output_parameters(self) -> Iterable[nn.Parameter]:

@@ -174,6 +174,8 @@ def test_copies_have_memory_of_their_own():
 def test_what_does_not_fit_is_refused():
     sizes = (2, 3, 1, 5, 1, 2, 1)
     kernel, parameters = EquivariantKernel(*sizes), list(parameters_of(sizes, torch.ones))
+    with pytest.raises(RuntimeError, match="expected load"):
+        kernel.forward(torch.ones(4, 7), keep=True)
     for wrong in (torch.ones(5, 4), torch.ones(5, 3).double(), torch.ones(3, 5).t()):
         with pytest.raises(ValueError, match=r"expected contiguous float32 \[5, 3\]"):
             kernel.load([wrong, *parameters[1:]])
