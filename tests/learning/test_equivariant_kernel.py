@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asynccfr.config import EquivariantNetwork
@@ -52,6 +52,7 @@ def outputs_by_formula(sizes, parameters, rows):
     return torch.cat([(h @ P.T + p).flatten(1), h.sum(dim=1) @ (Q / blocks).T + q], dim=1)
 
 
+@settings(deadline=None)
 @given(
     sizes=SIZES,
     batches=st.lists(st.integers(0, 150), min_size=1, max_size=3),
