@@ -272,8 +272,7 @@ class ActorCriticSolver:
 
     def named_parts(self) -> parts.Parts:
         """Everything that the next iteration depends on, by name."""
-        names = {"advantage": "advantage_memory", "average strategy": "strategy_memory"}
-        memories = {names[name]: memory for name, memory in self.memories().items()}
+        memories = {f"{name} memory": memory for name, memory in self.memories().items()}
         return {"policy": self.policy, "critic": self.critic, **memories}
 
     def memories(self) -> dict[str, Reservoir]:
