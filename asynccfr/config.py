@@ -240,7 +240,10 @@ class Inference(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         Meta(description="auto, cpu, cuda or cuda:N", pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$"),
     ] = "auto"
     dtype: Annotated[
-        Literal["float32", "bfloat16"], doc("arithmetic of forwards and of training")
+        Literal["float32", "bfloat16"],
+        doc(
+            "arithmetic of networks; bfloat16: for GPUs, and for wide perceptrons on CPUs with AMX"
+        ),
     ] = "float32"
     threads: Annotated[int, doc("torch threads; 0 leaves torch's choice", ge=0, le=1024)] = 0
     cache: Annotated[

@@ -79,46 +79,32 @@ class Equivariant(Network):
     def forward(self, rows: Tensor) -> Tensor:
         rows = self.blocks_first(rows)
         if self.suits_kernel(rows) and torch.is_grad_enabled() and not rows.requires_grad:
-            outputs = KernelStep.apply(self.kernel, rows, *self.kernel_parameters())  # type: ignore[no-untyped-call]
-            return self.in_order(outputs)
-        blocks, shared = self.inputs(rows)
-        shared = linear(shared, self.global_input, self.input_bias)
-        h = (linear(blocks, self.block_input) + shared).relu()
-        for own, pooled, bias in zip(self.own, self.pooled, self.biases, strict=True):
-            h = h + (linear(h, own) + linear(h.mean(dim=0), pooled, bias)).relu()
-        return self.outputs(
-            linear(h, self.block_output, self.block_output_bias),
-            linear(h.mean(dim=0), self.global_output, self.global_output_bias),
-        )
+            outputs: Tensor = KernelStep.apply(self.kernel, rows, *self.kernel_parameters())  # type: ignore[no-untyped-call]
+        else:
+            outputs = self.by_torch(rows)
+        return self.in_order(outputs)
 
     def infer(self, rows: Tensor, workspace: Workspace) -> Tensor:
         rows = self.blocks_first(rows)
-        if self.suits_kernel(rows):
-            if not self.kernel.loaded:
-                self.kernel.load(self.kernel_parameters())
-            return self.in_order(self.kernel.forward(rows.contiguous(), keep=False))
-        blocks, shared = self.inputs(rows)
-        n, width = len(rows), len(self.input_bias)
-        h, change = (workspace.take(name, rows, self.blocks * n, width) for name in ("h", "change"))
-        by_block, change_by_block = (x.view(self.blocks, n, width) for x in (h, change))
-        shared = torch.addmm(self.input_bias, shared, self.global_input.t())
-        torch.bmm(blocks, self.block_input.t().expand(self.blocks, -1, -1), out=by_block)
-        by_block.add_(shared).relu_()
-        mean = workspace.take("mean", rows, n, width)
+        if not self.suits_kernel(rows):
+            return self.in_order(self.by_torch(rows))
+        if not self.kernel.loaded:
+            self.kernel.load(self.kernel_parameters())
+        return self.in_order(self.kernel.forward(rows.contiguous(), keep=False))
+
+    def by_torch(self, rows: Tensor) -> Tensor:
+        """Outputs [n, num_actions] for rows [n, tensor_size], blocks first in both."""
+        end = self.blocks * self.features
+        blocks = rows[:, :end].view(len(rows), self.blocks, self.features).transpose(0, 1)
+        h = (
+            linear(blocks, self.block_input)
+            + linear(rows[:, end:], self.global_input, self.input_bias)
+        ).relu()
         for own, pooled, bias in zip(self.own, self.pooled, self.biases, strict=True):
-            torch.mean(by_block, dim=0, out=mean)
-            torch.mm(h, own.t(), out=change)
-            change_by_block.add_(torch.addmm(bias, mean, pooled.t(), out=shared)).relu_()
-            h.add_(change)
-        outputs = torch.addmm(self.block_output_bias, h, self.block_output.t())
-        return self.outputs(
-            outputs.view(self.blocks, n, self.actions),
-            torch.addmm(
-                self.global_output_bias,
-                torch.mean(by_block, dim=0, out=mean),
-                self.global_output.t(),
-            ),
-        )
+            h = h + (linear(h, own) + linear(h.mean(dim=0), pooled, bias)).relu()
+        of_blocks = linear(h, self.block_output, self.block_output_bias)
+        of_all = linear(h.mean(dim=0), self.global_output, self.global_output_bias)
+        return torch.cat([*of_blocks, of_all], dim=1)
 
     def suits_kernel(self, rows: Tensor) -> bool:
         return (
@@ -138,16 +124,6 @@ class Equivariant(Network):
 
     def blocks_first(self, rows: Tensor) -> Tensor:
         return rows if self.feature_order is None else rows[:, self.feature_order]
-
-    def inputs(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """The features of the blocks, [blocks, n, features], and the global ones."""
-        end = self.blocks * self.features
-        blocks = rows[:, :end].view(len(rows), self.blocks, self.features)
-        return blocks.transpose(0, 1), rows[:, end:]
-
-    def outputs(self, blocks: Tensor, shared: Tensor) -> Tensor:
-        """Outputs [blocks, n, actions] and global ones in the order of the actions."""
-        return self.in_order(torch.cat([*blocks, shared], dim=1))
 
     def in_order(self, outputs: Tensor) -> Tensor:
         return outputs if self.action_order is None else outputs[:, self.action_order]
