@@ -1,6 +1,6 @@
 """What each part of the self-play solvers is worth: `python -m benchmarks.ablations`.
 
-Every arm is `configs/actor_critic.yaml` with one change. All train for the same number of games,
+Every arm is `configs/champion.yaml` with one change. All train for the same number of games,
 which on two cores they do in very different times, and are then judged by mirrored deals: against a
 rule bot and, head to head, against the base of the same seed. The default game is a smaller Lost
 Cities, so that three seeds of every arm end within an hour or two.
@@ -34,7 +34,7 @@ from asynccfr.solvers.actor_critic import ActorCriticSolver
 from asynccfr.solvers.experience import Experience
 from benchmarks.common import Machine, machine, report
 
-CONFIG = Path(__file__).parent.parent / "configs" / "actor_critic.yaml"
+CONFIG = Path(__file__).parent.parent / "configs" / "champion.yaml"
 SMALL = "lost_cities(colors=3, numbers=7, wagers=2, hand_size=5)"
 BASE = "base"
 PERMUTATIONS = 16  # of colours, drawn anew every iteration
@@ -86,6 +86,14 @@ class Arm(NamedTuple):
 STRATEGY = "solver.strategy"
 MATCHING = f"{STRATEGY}.type=regret_matching"
 PLAIN = ("solver.network.type=mlp", "solver.network.width=128")
+PPO_SETTINGS = (  # a changed type forgets the other settings of its table
+    "solver.type=ppo",
+    "solver.network.type=equivariant",
+    "solver.policy_learning.epochs=1",
+    "solver.policy_learning.batch=256",
+    "solver.critic_learning.batch=512",
+    "solver.agent.greedy=true",
+)
 ARMS = (
     Arm(BASE),
     Arm("critic without the hidden cards", solver=BlindCritic),
@@ -97,8 +105,7 @@ ARMS = (
     Arm("correction 0", ("solver.correction=0",)),
     Arm("a third of the entropy", (f"{STRATEGY}.entropy=0.033", f"{STRATEGY}.last_entropy=0.0033")),
     Arm("batches of 256", ("solver.policy_learning.batch=256", "solver.critic_learning.batch=256")),
-    Arm("one pass", ("solver.policy_learning.epochs=1",)),
-    Arm("four passes", ("solver.policy_learning.epochs=4",)),
+    Arm("two passes", ("solver.policy_learning.epochs=2",)),
     Arm("two passes of the critic", ("solver.critic_learning.epochs=2",)),
     Arm("width 32", ("solver.network.width=32",)),
     Arm("width 128", ("solver.network.width=128",)),
@@ -108,7 +115,7 @@ ARMS = (
     Arm("regret matching, w >= 0.03", (MATCHING, f"{STRATEGY}.least_weight=0.03")),
     Arm("regret matching, w >= 0.3", (MATCHING, f"{STRATEGY}.least_weight=0.3")),
     Arm("regret matching+", (MATCHING, f"{STRATEGY}.plus=true")),
-    Arm("ppo", ("solver.type=ppo", "solver.network.type=equivariant")),
+    Arm("ppo", PPO_SETTINGS),
 )
 
 

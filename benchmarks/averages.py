@@ -4,7 +4,7 @@ In small games `regret_actor_critic` is trained by `configs/leduc_actor_critic.y
 CPU time and evaluated exactly all along: its agent, a network fitted to the average of all
 policies, and beside it the last iterate. Regret matching promises something of the average only.
 
-With `--play GAME`, one too large for that, `configs/actor_critic.yaml` is trained with a memory of
+With `--play GAME`, one too large for that, `configs/champion.yaml` is trained with a memory of
 all policies; then their average and the last iterate meet over mirrored deals.
 """
 
@@ -116,7 +116,7 @@ def remembering(game: str, iterations: int, games: int, *overrides: str) -> Trai
     agent = ("solver.agent.type=average_strategy", "solver.agent.steps=2000")
     schedule = (f"solver.iterations={iterations}", f"solver.anneal={iterations}")
     all_overrides = [f"game={game}", *agent, *schedule, f"solver.games={games}", *overrides]
-    return load(CONFIGS / "actor_critic.yaml", all_overrides)
+    return load(CONFIGS / "champion.yaml", all_overrides)
 
 
 async def head_to_head(config: TrainConfig, deals: int) -> MatchReport:
