@@ -34,13 +34,15 @@ from asynccfr.seeding import Rng
 CARD, CHECKSUM = "asynccfr_agent", "blake2b"
 
 
-RuleName = Literal["softmax", "regret_matching_highest", "regret_matching_uniform", "greedy"]
+RuleName = Literal["softmax", "regret_matching_highest", "regret_matching_uniform"]
 
 
 class AgentCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an agent plays and where it comes from.
 
     Fields:
+        rule: what makes a policy of the network's outputs.
+        greedy: it plays that policy's likeliest action always.
         mixture: the file holds the advantage networks of every iteration (`MixtureAgent`).
     """
 
@@ -50,6 +52,7 @@ class AgentCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seed: int
     iterations: int
     nodes: int
+    greedy: bool = False
     mixture: bool = False
 
 
@@ -60,14 +63,16 @@ class Agent:
         card: what it plays and where it comes from.
         game: the game, loaded.
         network: float32 rows [n, tensor_size] to outputs [n, num_actions].
-        rule: from outputs at the legal actions to a policy.
+        rule: from outputs at the legal actions to what it plays.
+        prior: the same, but never greedy.
     """
 
     def __init__(self, card: AgentCard, network: Network, game: Game | None = None) -> None:
         self.card = card
         self.game = game if game is not None else load_game(card.game)
         self.network = network.eval()
-        self.rule = Rule[card.rule.upper()]
+        self.prior = Rule[card.rule.upper()]
+        self.rule = Rule.GREEDY if card.greedy else self.prior
 
     def policy(self, states: InformationStates) -> npt.NDArray[np.float64]:
         """The policies [n, num_actions] of many information states, for exact evaluation."""

@@ -101,7 +101,8 @@ class IterationReport(Struct, frozen=True, kw_only=True):
     """One iteration of a solver; times are wall seconds, a node is a decision of any player.
 
     Fields:
-        seconds: all of it but evaluations; less than its parts where networks learn side by side.
+        seconds: of sampling and learning, not of evaluations and what is fitted for them; less than
+            the parts where networks learn side by side.
         fits: every network that learned, in order.
         memory: samples held, by the name of the memory.
         nash_conv: exact evaluations, by policy, in the game's units of utility.
@@ -113,7 +114,7 @@ class IterationReport(Struct, frozen=True, kw_only=True):
     nodes: int
     nodes_total: int
     traversal_seconds: float
-    seconds: float
+    seconds: float = 0.0
     elapsed_seconds: float
     inference: InferenceReport
     fits: tuple[FitReport, ...]
@@ -125,3 +126,7 @@ class IterationReport(Struct, frozen=True, kw_only=True):
     @property
     def nodes_per_second(self) -> float:
         return self.nodes / self.traversal_seconds if self.traversal_seconds else 0.0
+
+    @property
+    def nodes_per_second_with_learning(self) -> float:
+        return self.nodes / self.seconds if self.seconds else 0.0

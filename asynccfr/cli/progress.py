@@ -137,7 +137,7 @@ def iteration_line(report: IterationReport, seconds_left: float) -> str:
     parts = [
         f"iteration {report.iteration}/{report.iterations}",
         f"{quantity(report.nodes)} nodes at {quantity(report.nodes_per_second)}/s, "
-        f"{quantity(report.nodes / report.seconds)}/s with learning",
+        f"{quantity(report.nodes_per_second_with_learning)}/s with learning",
         f"batch {report.inference.batch_mean:.1f}",
         *([f"cached {report.inference.hit_rate:.0%}"] if report.inference.answered else []),
         f"loss {', '.join(losses.values())}",

@@ -6,7 +6,7 @@ from asynccfr.games.symmetry import Symmetry
 from asynccfr.networks.equivariant import Equivariant
 from asynccfr.networks.mlp import MLP
 from asynccfr.networks.network import InferenceCopy, Network
-from asynccfr.networks.softmax import masked_log_softmax, masked_softmax
+from asynccfr.networks.softmax import masked_log_softmax
 from asynccfr.seeding import Rng
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "Network",
     "build_network",
     "masked_log_softmax",
-    "masked_softmax",
 ]
 
 

@@ -32,17 +32,20 @@ class Adam:
 
     def descend(self, loss: Tensor, max_gradient_norm: float) -> None:
         """Take a step down a scalar loss, its gradient scaled down to at most that norm."""
-        gradients = torch.autograd.grad(loss, self.parameters)
+        # Copied into one vector: the kernel writes into gradients, which may share their memory.
+        found = torch.autograd.grad(loss, self.parameters)
+        gradient = torch.cat([part.reshape(-1) for part in found])
+        parts = torch.split(gradient, [part.numel() for part in found])
         with torch.no_grad():
-            norm = torch.linalg.vector_norm(torch.cat([part.flatten() for part in gradients]))
+            norm = torch.linalg.vector_norm(gradient)
             self._step += 1
             torch.ops.aten._fused_adam_(
                 self.parameters,
-                gradients,
+                [part.view_as(p) for part, p in zip(parts, self.parameters, strict=True)],
                 self._means,
                 self._squares,
                 [],
-                [self._step] * len(gradients),
+                [self._step] * len(parts),
                 lr=self.learning_rate,
                 beta1=0.9,
                 beta2=0.999,

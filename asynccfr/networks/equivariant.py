@@ -7,8 +7,8 @@ Block c with features x_c, beside the global features g:
     its actions: P h_c + p;  global actions: Q mean_c h_c + q
 
 Permuting the blocks of a row therefore permutes the outputs. In float32 on a CPU a compiled kernel
-computes this; elsewhere torch does, with activations [blocks, n, width], so that one product serves
-all blocks and a mean over blocks adds contiguous memory.
+trains and infers networks that are not too wide; else torch does, with activations [blocks, n,
+width], so that one product serves all blocks and a mean over blocks adds contiguous memory.
 """
 
 import math
@@ -18,12 +18,15 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear
 
 from asynccfr.games.symmetry import Blocks, Symmetry, outside
 from asynccfr.networks.equivariant_kernel import EquivariantKernel
-from asynccfr.networks.network import Network, Workspace
+from asynccfr.networks.network import Network
 from asynccfr.seeding import Rng
+
+WIDEST = 256  # units; beyond, torch's products are faster than the kernel's
 
 
 class Equivariant(Network):
@@ -84,7 +87,7 @@ class Equivariant(Network):
             outputs = self.by_torch(rows)
         return self.in_order(outputs)
 
-    def infer(self, rows: Tensor, workspace: Workspace) -> Tensor:
+    def infer(self, rows: Tensor) -> Tensor:
         rows = self.blocks_first(rows)
         if not self.suits_kernel(rows):
             return self.in_order(self.by_torch(rows))
@@ -109,6 +112,7 @@ class Equivariant(Network):
     def suits_kernel(self, rows: Tensor) -> bool:
         return (
             rows.device.type == "cpu"
+            and len(self.input_bias) <= WIDEST
             and rows.dtype == self.input_bias.dtype == torch.float32
             and not torch.is_autocast_enabled("cpu")
         )
@@ -146,12 +150,16 @@ class KernelStep(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, kernel: EquivariantKernel, rows: Tensor, *parameters: Tensor) -> Tensor:
         kernel.load(parameters)
-        outputs = kernel.forward(rows.contiguous(), keep=True)
+        rows = rows.contiguous()
+        outputs = kernel.forward(rows, keep=True)
         ctx.kernel, ctx.turn = kernel, kernel.turn
+        ctx.save_for_backward(rows)
         return outputs
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        ctx.saved_tensors  # noqa: B018 (raises if the rows have changed since)
         return None, None, *ctx.kernel.backward(gradients[0].contiguous(), ctx.turn)
 
 

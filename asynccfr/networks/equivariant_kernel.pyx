@@ -27,18 +27,19 @@ cdef class EquivariantKernel:
     input_bias; own, pooled and bias of every layer; block_output, its bias; global_output, its bias.
 
     Attributes:
-        loaded: whether it has parameters.
+        loaded: whether it has parameters, and no gradients of theirs were asked for since.
         turn: counts the forwards; a backward belongs to the last one.
     """
 
     cdef readonly bint loaded
+    cdef bint allocated, busy
     cdef readonly Py_ssize_t turn
     cdef tuple sizes
     cdef list linear, shapes  # of the maps; of the parameters
     cdef list memory  # tensors: what the pointers point into
     cdef Py_ssize_t blocks, features, layers, width, tensor_size, num_actions, actions, row_size
     cdef Py_ssize_t maps
-    cdef Linear* map  # [maps], and some of them by name; NULL before there is memory
+    cdef Linear* map  # [maps], and some of them by name
     cdef Linear* block_input
     cdef Linear* global_input
     cdef Linear* inner  # own and pooled of every layer
@@ -74,6 +75,7 @@ cdef class EquivariantKernel:
     cdef int allocate(self) except -1:
         """Take memory, which a network that is only kept never needs."""
         self.memory = []
+        free(self.map)  # of an attempt that ran out of memory
         self.map = <Linear*>calloc(self.maps, sizeof(Linear))
         if self.map is NULL:
             raise MemoryError
@@ -87,6 +89,7 @@ cdef class EquivariantKernel:
         self.shared = self.zeros(TILE * self.width)
         self.of_blocks = self.zeros(TILE * self.block_output.row)
         self.of_global = self.zeros(TILE * self.global_output.row)
+        self.allocated = True
         return 0
 
     def __dealloc__(self):
@@ -121,14 +124,11 @@ cdef class EquivariantKernel:
 
     def load(self, parameters):
         """Pack the parameters. Raises ValueError for another shape or type."""
-        cdef Py_ssize_t i
-        if self.map is NULL:
-            self.allocate()
-        self.point(parameters)
-        with nogil:
-            for i in range(self.maps):
-                pack(&self.map[i])
-        self.loaded = True
+        self.begin()
+        try:
+            self.pack_all(tuple(parameters))  # held until their memory has been read
+        finally:
+            self.busy = False
 
     def forward(self, rows, bint keep):
         """Outputs float32 [n, num_actions] for rows [n, tensor_size], blocks first in both.
@@ -136,6 +136,41 @@ cdef class EquivariantKernel:
         `keep` rows and activations for a backward. What a row gets does not depend on the others.
         Raises ValueError for rows of another shape or type, RuntimeError without parameters.
         """
+        self.begin()
+        try:
+            return self.forward_all(rows, keep)
+        finally:
+            self.busy = False
+
+    def backward(self, of_outputs, Py_ssize_t turn):
+        """The parameters' gradients from those of the outputs, float32 [n, num_actions].
+
+        Raises RuntimeError unless the last forward was that `turn` and kept its activations.
+        """
+        self.begin()
+        try:
+            return self.backward_all(of_outputs, turn)
+        finally:
+            self.busy = False
+
+    cdef int begin(self) except -1:
+        if self.busy:
+            raise RuntimeError("the kernel serves one call at a time: give each thread a copy")
+        self.busy = True
+        return 0
+
+    cdef int pack_all(self, tuple parameters) except -1:
+        cdef Py_ssize_t i
+        if not self.allocated:
+            self.allocate()
+        self.point(parameters)
+        with nogil:
+            for i in range(self.maps):
+                pack(&self.map[i])
+        self.loaded = True
+        return 0
+
+    cdef object forward_all(self, rows, bint keep):
         if not self.loaded:
             raise RuntimeError("forward: expected load, with the network's parameters, before")
         cdef Py_ssize_t n = len(rows), tile, first
@@ -157,11 +192,7 @@ cdef class EquivariantKernel:
                 )
         return outputs
 
-    def backward(self, of_outputs, Py_ssize_t turn):
-        """The parameters' gradients from those of the outputs, float32 [n, num_actions].
-
-        Raises RuntimeError unless the last forward was that `turn` and kept its activations.
-        """
+    cdef list backward_all(self, of_outputs, Py_ssize_t turn):
         if turn != self.turn or self.rows is None:
             raise RuntimeError("backward: the network has run forward again since; one at a time")
         cdef Py_ssize_t n = len(self.rows), tile, first, i
@@ -180,6 +211,7 @@ cdef class EquivariantKernel:
                 )
             for i in range(self.maps):
                 unpack_gradient(&self.map[i])
+        self.loaded = False  # parameters change where gradients are asked for
         return gradients
 
     cdef void tile_forward(
@@ -248,9 +280,11 @@ cdef class EquivariantKernel:
 
 
 cdef float* address(tensor, tuple shape) except? NULL:
-    if tensor.shape != shape or tensor.dtype is not torch.float32 or not tensor.is_contiguous():
+    plain = tensor.dtype is torch.float32 and tensor.is_contiguous() and tensor.is_cpu
+    if tensor.shape != shape or not plain:
         raise ValueError(
-            f"got {tensor.dtype} {list(tensor.shape)}, expected contiguous float32 {list(shape)}"
+            f"got {tensor.dtype} {list(tensor.shape)} on {tensor.device}, expected contiguous float32 "
+            f"{list(shape)} on cpu"
         )
     return <float*><uintptr_t>tensor.data_ptr()
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from asynccfr.networks.network import Network, Workspace
+from asynccfr.networks.network import Network
 from asynccfr.seeding import Rng
 
 
@@ -22,6 +22,7 @@ class MLP(Network):
         self.biases = nn.ParameterList(torch.zeros(n) for n in sizes[1:])
         for weight in self.weights[:-1]:
             nn.init.kaiming_normal_(weight, nonlinearity="relu", generator=generator)
+        self._hidden: dict[int, Tensor] = {}
 
     def forward(self, rows: Tensor) -> Tensor:
         *hidden, output = zip(self.weights, self.biases, strict=True)
@@ -29,12 +30,18 @@ class MLP(Network):
             rows = linear(rows, weight, bias).relu()
         return linear(rows, *output)
 
-    def infer(self, rows: Tensor, workspace: Workspace) -> Tensor:
+    def infer(self, rows: Tensor) -> Tensor:
         *hidden, (weight, bias) = zip(self.weights, self.biases, strict=True)
         for i, (w, b) in enumerate(hidden):
-            out = workspace.take(f"hidden {i}", rows, len(rows), len(b))
-            rows = torch.addmm(b, rows, w.t(), out=out).relu_()
+            rows = torch.addmm(b, rows, w.t(), out=self.hidden(i, len(rows), b)).relu_()
         return torch.addmm(bias, rows, weight.t())
+
+    def hidden(self, layer: int, n: int, bias: Tensor) -> Tensor:
+        """Memory for a layer's units [n, width], kept: fresh memory costs a fault for each page."""
+        kept = self._hidden.get(layer)
+        if kept is None or len(kept) < n:
+            kept = self._hidden[layer] = bias.new_empty(n, len(bias))
+        return kept[:n]
 
     def output_parameters(self) -> Iterable[nn.Parameter]:
         return self.weights[-1], self.biases[-1]

@@ -1,26 +1,11 @@
 """What all networks share, and frozen copies of them that only evaluate."""
 
 import copy
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
-
-
-class Workspace:
-    """Memory for activations, kept because fresh memory costs a page fault for every 4 KiB."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, Tensor] = {}
-
-    def take(self, name: str, like: Tensor, *shape: int) -> Tensor:
-        """Uninitialised memory of this shape, with the type and device of `like`."""
-        size = math.prod(shape)
-        if name not in self._kept or len(self._kept[name]) < size:
-            self._kept[name] = like.new_empty(size)
-        return self._kept[name][:size].view(shape)
 
 
 class Network(nn.Module, ABC):
@@ -40,8 +25,8 @@ class Network(nn.Module, ABC):
         """The outputs, for training."""
 
     @abstractmethod
-    def infer(self, rows: Tensor, workspace: Workspace) -> Tensor:
-        """The same outputs in new memory, of parameters that stay; activations in the workspace."""
+    def infer(self, rows: Tensor) -> Tensor:
+        """The same outputs, of parameters that stay; one call at a time, it may keep memory."""
 
     @abstractmethod
     def output_parameters(self) -> Iterable[nn.Parameter]:
@@ -58,7 +43,7 @@ class Network(nn.Module, ABC):
 class InferenceCopy:
     """A network frozen for evaluation: rows float32 [n, inputs] to float32 [n, outputs].
 
-    It has its own parameters, in `dtype`, and its own workspace: one call at a time.
+    It has its own parameters, in `dtype`; one call at a time.
     """
 
     def __init__(
@@ -71,8 +56,7 @@ class InferenceCopy:
         self.dtype = dtype
         self.device = torch.device(device)
         self._network = copy.deepcopy(network).to(self.device, dtype)
-        self._workspace = Workspace()
 
     @torch.inference_mode()
     def __call__(self, rows: Tensor) -> Tensor:
-        return self._network.infer(rows.to(self.device, self.dtype), self._workspace).float()
+        return self._network.infer(rows.to(self.device, self.dtype)).float()

@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from asynccfr.agents import Agent
 from asynccfr.cfr.query import Query
-from asynccfr.cfr.regret_matching import Rule
 from asynccfr.errors import ConfigError
 from asynccfr.games import State
 from asynccfr.players.network import NetworkPlayer
@@ -61,6 +60,7 @@ class SearchPlayer(NetworkPlayer):
 
     def __init__(self, agent: Agent, name: str, plan: SearchPlan = SearchPlan()) -> None:  # noqa: B008
         super().__init__(agent, name)
+        self.prior = agent.prior
         self.plan = plan
         self.moves = self.changed = 0
 
@@ -79,8 +79,7 @@ class SearchPlayer(NetworkPlayer):
 
     def others(self, query: Query, proposed: int) -> list[int]:
         """What to compare the proposed action with, the likeliest first."""
-        prior = Rule.SOFTMAX if self.rule == Rule.GREEDY else self.rule
-        likely = sorted(query.probabilities(prior), key=lambda pair: -pair[1])
+        likely = sorted(query.probabilities(self.prior), key=lambda pair: -pair[1])
         wanted = [a for a, p in likely if p >= self.plan.least and a != proposed]
         return wanted[: self.plan.candidates - 1]
 

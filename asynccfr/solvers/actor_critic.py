@@ -37,10 +37,9 @@ from torch import Tensor
 
 from asynccfr.agents import Agent, AgentCard, RuleName
 from asynccfr.cfr.policy import Policy
-from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.trajectory import Decisions
 from asynccfr.config import PPO, AverageStrategy, Inference, LastIterate, RegretActorCritic
-from asynccfr.errors import ConfigError, first_failure
+from asynccfr.errors import first_failure
 from asynccfr.fitting import fit_average_strategy
 from asynccfr.games import Game
 from asynccfr.games.symmetry import repeated
@@ -103,11 +102,6 @@ class ActorCriticSolver:
             self.memory = Reservoir.for_game(game, config.agent.memory)
         self.self_play = SelfPlay(game, config.games, inference, self.device, seed)
         if rival is not None:
-            if self.improvement.behaviour.explorer:
-                raise ConfigError(
-                    "solver.strategy: escher explores in one seat and needs its own play in the "
-                    "other, expected another strategy against an agent that does not learn"
-                )
             self.self_play = Challenges(game, config.games, inference, self.device, seed, rival)
         self.policy = Learner(
             self.improvement.name, self.fresh_network(0, POLICY), config.policy_learning
@@ -241,13 +235,17 @@ class ActorCriticSolver:
     def last_iterate(self, iteration: int, nodes: int) -> Agent:
         """The network that plays, as an agent, without exploration."""
         wanted = self.config.agent
-        greedy = isinstance(wanted, LastIterate) and wanted.greedy
-        rule = (Rule.GREEDY if greedy else self.improvement.behaviour.rule).name.lower()
         return self.agent(
-            copy.deepcopy(self.policy.network), cast(RuleName, rule), iteration, nodes
+            copy.deepcopy(self.policy.network),
+            cast(RuleName, self.improvement.behaviour.rule.name.lower()),
+            iteration,
+            nodes,
+            greedy=isinstance(wanted, LastIterate) and wanted.greedy,
         )
 
-    def agent(self, network: Network, rule: RuleName, iterations: int, nodes: int) -> Agent:
+    def agent(
+        self, network: Network, rule: RuleName, iterations: int, nodes: int, *, greedy: bool = False
+    ) -> Agent:
         card = AgentCard(
             game=str(self.game),
             rule=rule,
@@ -255,6 +253,7 @@ class ActorCriticSolver:
             seed=self.seed,
             iterations=iterations,
             nodes=nodes,
+            greedy=greedy,
         )
         return Agent(card, network.cpu(), self.game)
 

@@ -102,7 +102,7 @@ class RegretMatchingOfAverages(AllActions, FromFreshDecisions):
         return Objective(columns, loss)
 
     def in_deviations(self, network: Network, lesson: Lesson) -> Array:
-        """Clipped, in units of their running deviation, which `network.scale` becomes."""
+        """Advantages, clipped, in units of their running deviation; `network.scale` is that."""
         legal = lesson.experience.decisions.actions >= 0
         advantages = self.advantages(lesson)
         deviation = math.sqrt(np.square(advantages).sum() / legal.sum()) or 1.0

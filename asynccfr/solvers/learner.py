@@ -78,6 +78,8 @@ class Learner:
         self.adam.learning_rate = session.rate * self.config.learning_rate
         losses: list[Tensor] = []
         for _ in range(self.config.epochs):
+            if session.stop.is_set():
+                break
             order = torch.from_numpy(draws.permutation(decisions)).to(device)
             shuffled = (column[order].chunk(batches) for column in objective.columns)
             for batch in zip(*shuffled, strict=True):

@@ -37,6 +37,24 @@ def test_steps_are_those_of_torch(max_norm):
     torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
+def test_gradients_may_share_memory_and_lie_anyhow():
+    """Autograd gives a sum's gradient expanded, and one tensor to both terms of a sum."""
+
+    def loss(a, b, c):
+        return 5 * a.sum() + (b.t() * torch.tensor([1.0, -2.0])).sum() + ((b + c) * 3).sum()
+
+    starts = [torch.zeros(4), torch.zeros(2, 3), torch.zeros(2, 3)]
+    ours, theirs = ([start.clone().requires_grad_() for start in starts] for _ in range(2))
+    adam, reference = Adam(ours, 0.05), torch.optim.Adam(theirs, lr=0.05)
+    for _ in range(3):
+        adam.descend(loss(*ours), 1.0)
+        reference.zero_grad()
+        loss(*theirs).backward()
+        torch.nn.utils.clip_grad_norm_(theirs, 1.0)
+        reference.step()
+    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
 def test_a_fit_imports_no_compiler():
     """Importing it takes seconds, which `torch.optim` does at its first optimiser."""
     found = subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True)

@@ -67,13 +67,13 @@ def test_outputs_and_gradients_are_those_of_autograd(sizes, batches, seed):
         return few * torch.randint(-1, 2, shape, generator=generator).float()
 
     kernel, parameters = EquivariantKernel(*sizes), list(parameters_of(sizes, draw))
-    kernel.load(parameters)
     leaves = [parameter.double().requires_grad_() for parameter in parameters]
     blocks, features, global_features, _, _, actions, global_actions = sizes
     for n in batches:
         rows = draw(n, blocks * features + global_features)
         weights = draw(n, blocks * actions + global_actions)
         expected = outputs_by_formula(sizes, leaves, rows.double())
+        kernel.load(iter(parameters))
         outputs = kernel.forward(rows, keep=True)
         torch.testing.assert_close(outputs.double(), expected.detach(), rtol=1e-6, atol=1e-4)
         gradients = kernel.backward(weights, kernel.turn)
@@ -172,21 +172,55 @@ def test_copies_have_memory_of_their_own():
     loss.backward()
 
 
+def test_inferring_follows_training():
+    net, rows = network(1), torch.rand(4, SIZE)
+    for _ in range(2):
+        net(rows).square().sum().backward()
+        with torch.no_grad():
+            for parameter in net.parameters():
+                parameter.sub_(0.01 * parameter.grad)
+        torch.testing.assert_close(net.infer(rows), net(rows).detach())
+
+
+def test_rows_that_change_before_the_backward_are_an_error():
+    rows = torch.rand(4, SIZE)
+    loss = network(1)(rows).sum()
+    rows.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_out_of_memory_is_no_lasting_harm(monkeypatch):
+    sizes = (2, 3, 1, 5, 1, 2, 1)
+    kernel, parameters = EquivariantKernel(*sizes), list(parameters_of(sizes, torch.ones))
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "zeros", lambda *sizes: (_ for _ in ()).throw(MemoryError))
+        with pytest.raises(MemoryError):
+            kernel.load(parameters)
+    kernel.load(parameters)
+    assert kernel.forward(torch.ones(4, 7), keep=False).isfinite().all()
+
+
 def test_what_does_not_fit_is_refused():
     sizes = (2, 3, 1, 5, 1, 2, 1)
     kernel, parameters = EquivariantKernel(*sizes), list(parameters_of(sizes, torch.ones))
     with pytest.raises(RuntimeError, match="expected load"):
         kernel.forward(torch.ones(4, 7), keep=True)
-    for wrong in (torch.ones(5, 4), torch.ones(5, 3).double(), torch.ones(3, 5).t()):
+    for wrong in (
+        torch.ones(5, 4),
+        torch.ones(5, 3).double(),
+        torch.ones(3, 5).t(),
+        torch.ones(5, 3, device="meta"),
+    ):
         with pytest.raises(ValueError, match=r"expected contiguous float32 \[5, 3\]"):
             kernel.load([wrong, *parameters[1:]])
     with pytest.raises(ValueError, match="shorter"):
         kernel.load(parameters[:-1])
     kernel.load(parameters)
-    with pytest.raises(ValueError, match=r"\[4, 6\], expected contiguous float32 \[4, 7\]"):
+    with pytest.raises(ValueError, match=r"\[4, 6\] on cpu, expected contiguous float32 \[4, 7\]"):
         kernel.forward(torch.ones(4, 6), keep=True)
     kernel.forward(torch.ones(4, 7), keep=True)
-    with pytest.raises(ValueError, match=r"\[3, 5\], expected contiguous float32 \[4, 5\]"):
+    with pytest.raises(ValueError, match=r"\[3, 5\] on cpu, expected contiguous float32 \[4, 5\]"):
         kernel.backward(torch.ones(3, 5), kernel.turn)
     kernel.forward(torch.ones(4, 7), keep=False)
     with pytest.raises(RuntimeError, match="one at a time"):

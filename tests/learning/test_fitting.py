@@ -10,7 +10,7 @@ import torch
 from asynccfr.config import Fit, MultilayerPerceptron
 from asynccfr.errors import ConfigError, TrainingDiverged
 from asynccfr.fitting import fit_advantage, fit_average_strategy
-from asynccfr.networks import MLP, build_network, masked_softmax
+from asynccfr.networks import MLP, build_network, masked_log_softmax
 from asynccfr.reports import FitReport
 from asynccfr.reservoir import Reservoir, Samples
 from asynccfr.seeding import Rng
@@ -60,7 +60,7 @@ def predictions(fitted: MLP) -> torch.Tensor:
 def strategies(fitted: MLP, *legal: int) -> torch.Tensor:
     mask = torch.zeros(STATES, ACTIONS, dtype=torch.bool)
     mask[:, list(legal)] = True
-    return masked_softmax(fitted(torch.eye(STATES)), mask).detach()
+    return masked_log_softmax(fitted(torch.eye(STATES)), mask).exp().detach()
 
 
 def test_advantages_converge_to_the_weighted_least_squares_solution() -> None:

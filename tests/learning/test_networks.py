@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asynccfr.config import MultilayerPerceptron
-from asynccfr.networks import MLP, InferenceCopy, build_network, masked_softmax
+from asynccfr.networks import MLP, InferenceCopy, build_network, masked_log_softmax
 from asynccfr.seeding import Rng
 
 
@@ -109,7 +109,7 @@ def test_masked_softmax_is_the_softmax_of_the_legal_actions_alone(
     logits: list[float], legal: list[bool]
 ) -> None:
     x, mask = torch.tensor([logits]), torch.tensor([legal])
-    probabilities = masked_softmax(x, mask)
+    probabilities = masked_log_softmax(x, mask).exp()
     assert not probabilities[~mask].any()
     torch.testing.assert_close(probabilities[mask], x[mask].softmax(dim=0))
 
@@ -117,6 +117,6 @@ def test_masked_softmax_is_the_softmax_of_the_legal_actions_alone(
 def test_illegal_logits_get_no_gradient_from_the_masked_softmax() -> None:
     logits = torch.randn(6, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
     mask = torch.tensor([True, False, True, False]).expand(6, 4)
-    masked_softmax(logits, mask)[:, 0].log().sum().backward()
+    masked_log_softmax(logits, mask)[:, 0].sum().backward()
     assert not logits.grad[~mask].any()
     assert logits.grad[mask].all()

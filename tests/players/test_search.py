@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asynccfr.agents import Agent, AgentCard, RuleName
+from asynccfr.agents import Agent, AgentCard
 from asynccfr.arena import MatchPlan, play_match
 from asynccfr.cfr.query import Query
 from asynccfr.config import MultilayerPerceptron
@@ -18,10 +18,12 @@ from asynccfr.seeding import Rng
 SPEC = "lost_cities(colors=2, numbers=4, wagers=1, hand_size=3, cost=8)"
 
 
-def uniform_agent(rule: RuleName = "softmax") -> Agent:
+def uniform_agent(**played: bool) -> Agent:
     game, size = load_game(SPEC), MultilayerPerceptron(width=4, depth=1)
     network = build_network(size, game.information_state_tensor_size, game.num_actions, Rng(0))
-    card = AgentCard(game=str(game), rule=rule, network=size, seed=0, iterations=0, nodes=0)
+    card = AgentCard(
+        game=str(game), rule="softmax", network=size, seed=0, iterations=0, nodes=0, **played
+    )
     return Agent(card, network, game)
 
 
@@ -161,7 +163,9 @@ def test_search_on_top_of_a_bot_is_refused() -> None:
 
 async def test_a_greedy_agent_is_searched_among_what_it_finds_likely() -> None:
     state, _ = next(visited(3))
-    async with SearchPlayer(uniform_agent("greedy"), "search", SearchPlan(candidates=3)) as player:
+    async with SearchPlayer(
+        uniform_agent(greedy=True), "search", SearchPlan(candidates=3)
+    ) as player:
         query = Query(state)
         await player.batcher(query)
         assert len(player.others(query, state.legal_actions()[0])) == 2
