@@ -29,6 +29,8 @@ def test_it_is_small_and_what_its_configuration_trains():
     assert card.network == config.solver.network
     assert card.game == str(load_game(config.game))
     assert card.seed == config.seed
+    assert card.iterations == config.solver.iterations
+    assert card.greedy == config.solver.agent.greedy
 
 
 @pytest.mark.parametrize("arguments", [["champion"], ["--agent", "champion"]])
