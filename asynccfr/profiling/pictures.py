@@ -81,13 +81,14 @@ def run(axes: Axes, profile: Profile) -> None:
     axes.set_title("A whole run: parts of the wall time, µs a node")
     parts = {**account.parts_us, "unaccounted": account.unaccounted_us, "wall": account.wall_us}
     axes.barh(list(parts), list(parts.values()))
+    axes.set_xlim(0, 1.15 * account.wall_us)  # room for the numbers
     axes.invert_yaxis()
     for number, us in enumerate(parts.values()):
         axes.text(us, number, f" {us:.2f}", va="center", fontsize="small")
     inline, thread = profile.whole_run.exposures
     hidden = thread.hidden_seconds / thread.batch_seconds
     axes.set_xlabel(
-        f"inline {inline.nodes_per_second.median:,.0f} nodes/s, in a thread "
+        f"inline {inline.nodes_per_second.median:,.0f} nodes/s, in a thread\n"
         f"{thread.nodes_per_second.median:,.0f} with {hidden:.0%} of the batches hidden"
     )
 
