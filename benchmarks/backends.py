@@ -10,7 +10,9 @@ import gc
 import time
 from itertools import islice
 from pathlib import Path
+from typing import Literal, get_args
 
+import click
 import numpy as np
 import pyximport
 import torch
@@ -25,6 +27,8 @@ from benchmarks.common import Machine, Spread, machine, options, report, spread
 
 pyximport.install(language_level=3)
 from benchmarks.lockstep import advance  # noqa: E402
+
+Dtype = Literal["float32", "bfloat16"]
 
 GAME = "lost_cities"
 BLOCKING_WORKERS = 8  # as in the measurement that this project started from
@@ -57,6 +61,7 @@ class BackendsRecord(Struct, frozen=True, kw_only=True):
 
     machine: Machine
     game: str
+    dtype: Dtype
     concurrency: int
     blocking_workers: int
     async_over_blocking_local: Spread
@@ -69,14 +74,18 @@ class Arm:
     """Runs one backend again and again, each time on other traversals."""
 
     def __init__(
-        self, game: str, driver: SyncDriver | AsyncDriver | ServerDriver, traversals: int
+        self,
+        game: str,
+        driver: SyncDriver | AsyncDriver | ServerDriver,
+        traversals: int,
+        dtype: Dtype,
     ) -> None:
         config = DeepCFR(
             traversals=traversals,
             advantage=Fit(memory=100_000),
             average_strategy=Fit(memory=100_000),
         )
-        inference = Inference(driver=driver, cache=0)
+        inference = Inference(driver=driver, cache=0, dtype=dtype)
         self.solver = DeepCFRSolver(config, inference, load_game(game), seed=0)
         for network in self.solver.advantage_networks:
             torch.nn.init.normal_(network.weights[-1], std=0.05)
@@ -145,12 +154,13 @@ def compare(
     few: int = 16,
     workers: int = BLOCKING_WORKERS,
     repetitions: int = 3,
+    dtype: Dtype = "float32",
 ) -> BackendsRecord:
     """Measure every backend; the slow ones make `few` traversals."""
     many = 4 * concurrency  # the last games of an arm leave its batches half empty
     batched = AsyncDriver(concurrency=concurrency, max_batch=MAX_BATCH)
     arms = {
-        "blocking, local": Arm(game, SyncDriver(), few),
+        "blocking, local": Arm(game, SyncDriver(), few, dtype),
         "blocking, server": Arm(
             game,
             ServerDriver(
@@ -160,12 +170,16 @@ def compare(
                 batch_window_us=WINDOW_US,
             ),
             few,
+            dtype,
         ),
         "async, server": Arm(
-            game, ServerDriver(processes=2, concurrency=concurrency // 2, max_batch=MAX_BATCH), many
+            game,
+            ServerDriver(processes=2, concurrency=concurrency // 2, max_batch=MAX_BATCH),
+            many,
+            dtype,
         ),
-        "async, in process": Arm(game, batched, many),
-        "lockstep, compiled": Lockstep(game, batched, many),
+        "async, in process": Arm(game, batched, many, dtype),
+        "lockstep, compiled": Lockstep(game, batched, many, dtype),
     }
     for _ in range(repetitions + 1):
         for arm in arms.values():
@@ -174,6 +188,7 @@ def compare(
     return BackendsRecord(
         machine=machine(),
         game=game,
+        dtype=dtype,
         concurrency=concurrency,
         blocking_workers=workers,
         async_over_blocking_local=spread((ours / local).tolist()),
@@ -184,16 +199,18 @@ def compare(
 
 
 @options
-def main(quick: bool, json: Path | None) -> None:
+@click.option("--dtype", type=click.Choice(get_args(Dtype)), default="float32", show_default=True)
+def main(quick: bool, json: Path | None, dtype: Dtype) -> None:
     """Compare ways to give traversals their network, and what a coroutine costs.
 
     The bars: async at least 8 times blocking local calls, 40 times the blocking server, and 0.75 of
     the loop in lockstep; a batch of the blocking server has at most as many rows as workers.
     """
-    record = compare(GAME, 256, repetitions=2) if quick else compare(GAME, 1024)
+    scale = {"concurrency": 256, "repetitions": 2} if quick else {"concurrency": 1024}
+    record = compare(GAME, **scale, dtype=dtype)
     repetitions = record.async_over_lockstep.repetitions
     report(
-        f"Backends: {record.game}, 3x512 network, medians of {repetitions} (5% to 95%)",
+        f"Backends: {record.game}, 3x512 network, {dtype}, medians of {repetitions} (5% to 95%)",
         (
             "backend",
             "nodes/s",
