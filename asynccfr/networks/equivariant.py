@@ -127,10 +127,10 @@ class Equivariant(Network):
         )
 
     def blocks_first(self, rows: Tensor) -> Tensor:
-        return rows if self.feature_order is None else rows[:, self.feature_order]
+        return rows if self.feature_order is None else rows.index_select(1, self.feature_order)
 
     def in_order(self, outputs: Tensor) -> Tensor:
-        return outputs if self.action_order is None else outputs[:, self.action_order]
+        return outputs if self.action_order is None else outputs.index_select(1, self.action_order)
 
     def output_parameters(self) -> Iterable[nn.Parameter]:
         return (
