@@ -6,9 +6,10 @@ Block c with features x_c, beside the global features g:
     h_c += relu(W h_c + U mean_c h_c + b)      for each layer
     its actions: P h_c + p;  global actions: Q mean_c h_c + q
 
-Permuting the blocks of a row therefore permutes the outputs. In float32 on a CPU a compiled kernel
-trains and infers networks that are not too wide; else torch does, with activations [blocks, n,
-width], so that one product serves all blocks and a mean over blocks adds contiguous memory.
+Permuting the blocks of a row therefore permutes the outputs. On a CPU a compiled kernel trains and
+infers networks that are not too wide; else torch does, with activations [blocks, n, width], so that
+one product serves all blocks and a mean over blocks adds contiguous memory. Where bfloat16 is asked
+for, the kernel rounds what it multiplies, if the processor gains by that, and sums in float32.
 """
 
 import math
@@ -82,7 +83,8 @@ class Equivariant(Network):
     def forward(self, rows: Tensor) -> Tensor:
         rows = self.blocks_first(rows)
         if self.suits_kernel(rows) and torch.is_grad_enabled() and not rows.requires_grad:
-            outputs: Tensor = KernelStep.apply(self.kernel, rows, *self.kernel_parameters())  # type: ignore[no-untyped-call]
+            half = torch.is_autocast_enabled("cpu")
+            outputs: Tensor = KernelStep.apply(self.kernel, half, rows, *self.kernel_parameters())  # type: ignore[no-untyped-call]
         else:
             outputs = self.by_torch(rows)
         return self.in_order(outputs)
@@ -90,9 +92,10 @@ class Equivariant(Network):
     def infer(self, rows: Tensor) -> Tensor:
         rows = self.blocks_first(rows)
         if not self.suits_kernel(rows):
-            return self.in_order(self.by_torch(rows))
+            return self.in_order(self.by_torch(rows.to(self.input_bias.dtype)))
         if not self.kernel.loaded:
-            self.kernel.load(self.kernel_parameters())
+            half = self.input_bias.dtype == torch.bfloat16
+            self.kernel.load((each.float() for each in self.kernel_parameters()), half)
         return self.in_order(self.kernel.forward(rows.contiguous(), keep=False))
 
     def by_torch(self, rows: Tensor) -> Tensor:
@@ -110,11 +113,13 @@ class Equivariant(Network):
         return torch.cat([*of_blocks, of_all], dim=1)
 
     def suits_kernel(self, rows: Tensor) -> bool:
+        casts = torch.is_autocast_enabled("cpu")
         return (
             rows.device.type == "cpu"
             and len(self.input_bias) <= WIDEST
-            and rows.dtype == self.input_bias.dtype == torch.float32
-            and not torch.is_autocast_enabled("cpu")
+            and rows.dtype == torch.float32
+            and self.input_bias.dtype in (torch.float32, torch.bfloat16)
+            and not (casts and torch.get_autocast_dtype("cpu") != torch.bfloat16)
         )
 
     def kernel_parameters(self) -> tuple[Tensor, ...]:
@@ -148,8 +153,10 @@ class KernelStep(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, kernel: EquivariantKernel, rows: Tensor, *parameters: Tensor) -> Tensor:
-        kernel.load(parameters)
+    def forward(
+        ctx: Any, kernel: EquivariantKernel, half: bool, rows: Tensor, *parameters: Tensor
+    ) -> Tensor:
+        kernel.load(parameters, half)
         rows = rows.contiguous()
         outputs = kernel.forward(rows, keep=True)
         ctx.kernel, ctx.turn = kernel, kernel.turn
@@ -160,7 +167,7 @@ class KernelStep(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         ctx.saved_tensors  # noqa: B018 (raises if the rows have changed since)
-        return None, None, *ctx.kernel.backward(gradients[0].contiguous(), ctx.turn)
+        return None, None, None, *ctx.kernel.backward(gradients[0].contiguous(), ctx.turn)
 
 
 def blocks_first(blocks: Blocks, size: int) -> Tensor | None:

@@ -5,19 +5,19 @@ and after every layer a tile keeps h [blocks + 1, rows, width], the last block t
 dividing it for the mean is left to the weights that it meets.
 """
 
-from libc.stdint cimport uintptr_t
+from libc.stdint cimport uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from asynccfr.networks.linear cimport (
-    Linear, add_blocks, apply, forget_gradient, go_back, learn, pack, padded, rectify,
-    through_relu, unpack_gradient,
+    Linear, Shapes, add_blocks, apply, begin_tiles, end_tiles, forget_gradient, go_back, learn, pack,
+    padded, rectify, through_relu, tiles_allowed, unpack_gradient,
 )
 
 import torch
 
 # Rows at a time: few enough to stay near, enough that reading the weights is worth it.
-cdef Py_ssize_t TILE = 48
+cdef Py_ssize_t TILE = 32
 
 
 cdef class EquivariantKernel:
@@ -28,10 +28,11 @@ cdef class EquivariantKernel:
 
     Attributes:
         loaded: whether it has parameters, and no gradients of theirs were asked for since.
+        half: whether those are for products in bfloat16.
         turn: counts the forwards; a backward belongs to the last one.
     """
 
-    cdef readonly bint loaded
+    cdef readonly bint loaded, half
     cdef bint allocated, busy
     cdef readonly Py_ssize_t turn
     cdef tuple sizes
@@ -106,9 +107,11 @@ cdef class EquivariantKernel:
     cdef int lay_out(self, Linear* map, Py_ssize_t inputs, Py_ssize_t outputs, float scale) except -1:
         map.inputs, map.outputs, map.scale = inputs, outputs, scale
         map.row, map.input_row = padded(outputs), padded(inputs)
-        map.weights = self.zeros((inputs + 1) * map.row)
-        map.gradient = self.zeros((inputs + 1) * map.row)
+        map.weights = self.zeros((map.input_row + 1) * map.row)
+        map.gradient = self.zeros((map.input_row + 1) * map.row)
         map.transposed = self.zeros(outputs * map.input_row)
+        map.pairs = <uint32_t*>self.zeros((inputs + 31) // 32 * 16 * map.row)
+        map.transposed_pairs = <uint32_t*>self.zeros((outputs + 31) // 32 * 16 * map.input_row)
         return 0
 
     cdef int point(self, tensors) except -1:
@@ -122,11 +125,15 @@ cdef class EquivariantKernel:
                 map.outer_bias = address(tensor, shape)
         return 0
 
-    def load(self, parameters):
-        """Pack the parameters. Raises ValueError for another shape or type."""
+    def load(self, parameters, bint half=False):
+        """Pack the parameters. Raises ValueError for another shape or type.
+
+        `half` lets products round what they multiply to bfloat16, which is only done where that is
+        quicker: by a processor with tiles for it.
+        """
         self.begin()
         try:
-            self.pack_all(tuple(parameters))  # held until their memory has been read
+            self.pack_all(tuple(parameters), half and tiles_allowed())  # held until their memory was read
         finally:
             self.busy = False
 
@@ -159,15 +166,16 @@ cdef class EquivariantKernel:
         self.busy = True
         return 0
 
-    cdef int pack_all(self, tuple parameters) except -1:
+    cdef int pack_all(self, tuple parameters, bint half) except -1:
         cdef Py_ssize_t i
         if not self.allocated:
             self.allocate()
         self.point(parameters)
         with nogil:
             for i in range(self.maps):
+                self.map[i].half = half
                 pack(&self.map[i])
-        self.loaded = True
+        self.loaded, self.half = True, half
         return 0
 
     cdef object forward_all(self, rows, bint keep):
@@ -183,13 +191,18 @@ cdef class EquivariantKernel:
         cdef float* out = address(outputs, (n, self.num_actions))
         self.turn += 1
         self.rows = rows if keep else None
+        cdef Shapes callers
         with nogil:
+            if self.half:
+                begin_tiles(&callers)
             for tile in range(tiles(n)):
                 first = tile * TILE
                 self.tile_forward(
                     min(TILE, n - first), x + first * self.tensor_size,
                     self.h + (first * self.row_size if keep else 0), out + first * self.num_actions,
                 )
+            if self.half:
+                end_tiles(&callers)
         return outputs
 
     cdef list backward_all(self, of_outputs, Py_ssize_t turn):
@@ -200,7 +213,10 @@ cdef class EquivariantKernel:
         cdef const float* g = address(of_outputs, (n, self.num_actions))
         gradients = [torch.empty(shape) for shape in self.shapes]
         self.point(gradients)
+        cdef Shapes callers
         with nogil:
+            if self.half:
+                begin_tiles(&callers)
             for i in range(self.maps):
                 forget_gradient(&self.map[i])
             for tile in range(tiles(n) - 1, -1, -1):  # the last ones are nearest
@@ -211,6 +227,8 @@ cdef class EquivariantKernel:
                 )
             for i in range(self.maps):
                 unpack_gradient(&self.map[i])
+            if self.half:
+                end_tiles(&callers)
         self.loaded = False  # parameters change where gradients are asked for
         return gradients
 

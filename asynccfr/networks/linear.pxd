@@ -3,6 +3,7 @@
 Rows of its memory are a multiple of 16 floats long, and what is beyond their end is 0.
 """
 
+from libc.stdint cimport uint32_t
 from libc.string cimport memcpy, memset
 
 cdef extern from "products.h" nogil:
@@ -14,12 +15,26 @@ cdef extern from "products.h" nogil:
         Py_ssize_t m, n, k
         Matrix a
         const float* b
+        const uint32_t* pairs
         Matrix start
         int relu
         const float* added
         float* c
 
+    ctypedef struct Shapes:
+        pass
+
+    bint tiles_allowed()
+    void begin_tiles(Shapes* callers)
+    void end_tiles(const Shapes* callers)
+    void make_pairs(
+        const float* b, Py_ssize_t row, Py_ssize_t k, Py_ssize_t columns, uint32_t* pairs
+    )
     void product(const Product* p)
+    void add_product_amx(
+        Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, const float* a, Py_ssize_t a_row, const float* b,
+        float* c,
+    )
     void add_blocks(const float* x, Py_ssize_t blocks, Py_ssize_t size, float* total)
     void through_relu(
         const float* gradient, const float* after, const float* before, Py_ssize_t size, float* inside
@@ -30,9 +45,12 @@ cdef struct Linear:
     Py_ssize_t inputs, outputs
     Py_ssize_t row, input_row  # the same, padded
     float scale  # what the weights are multiplied by
-    float* weights  # [inputs, row], then the bias, [row]
+    float* weights  # [input_row, row], then the bias, [row]
     float* gradient  # the same, without the scale
     float* transposed  # weights, [outputs, input_row]
+    bint half  # whether products are in bfloat16
+    uint32_t* pairs  # of weights for them
+    uint32_t* transposed_pairs
     float* outer  # weights or their gradient as torch has them, [outputs, inputs]
     float* outer_bias  # the same of the bias, [outputs]; NULL without
 
@@ -41,13 +59,17 @@ cdef inline Py_ssize_t padded(Py_ssize_t size) noexcept nogil:
     return (size + 15) // 16 * 16
 
 
+cdef inline const uint32_t* pairs(const Linear* map, const uint32_t* made) noexcept nogil:
+    return made if map.half else NULL
+
+
 cdef inline void apply(
     const Linear* map, Py_ssize_t n, const float* x, Py_ssize_t x_row, float* out
 ) noexcept nogil:
     """out [n, row] = x W + bias for x [n, inputs], its rows `x_row` apart."""
-    cdef Matrix bias = Matrix(map.weights + map.inputs * map.row, 0, 1)
+    cdef Matrix bias = Matrix(map.weights + map.input_row * map.row, 0, 1)
     cdef Product p = Product(
-        n, map.row, map.inputs, Matrix(x, x_row, 1), map.weights, bias, 0, NULL, out
+        n, map.row, map.inputs, Matrix(x, x_row, 1), map.weights, pairs(map, map.pairs), bias, 0, NULL, out,
     )
     product(&p)
 
@@ -58,8 +80,8 @@ cdef inline void rectify(
 ) noexcept nogil:
     """out [n, row] = added + relu(x W + start); `start` and `added` are as `out`, NULL for zeros."""
     cdef Product p = Product(
-        n, map.row, map.inputs, Matrix(x, x_row, 1), map.weights, Matrix(start, map.row, 1), 1, added,
-        out,
+        n, map.row, map.inputs, Matrix(x, x_row, 1), map.weights,
+        pairs(map, map.pairs), Matrix(start, map.row, 1), 1, added, out,
     )
     product(&p)
 
@@ -70,7 +92,7 @@ cdef inline void go_back(
     """out [n, input_row] = g W' + start + added, for gradients g [n, row] of the outputs."""
     cdef Product p = Product(
         n, map.input_row, map.outputs, Matrix(g, map.row, 1), map.transposed,
-        Matrix(start, map.input_row, 1), 0, added, out,
+        pairs(map, map.transposed_pairs), Matrix(start, map.input_row, 1), 0, added, out,
     )
     product(&p)
 
@@ -80,14 +102,20 @@ cdef inline void learn(
 ) noexcept nogil:
     """Add to the gradient what x [n, inputs] and gradients g [n, row] of the outputs say."""
     cdef float one = 1.0
-    cdef float* bias = map.gradient + map.inputs * map.row
-    cdef Product p = Product(
-        map.inputs, map.row, n, Matrix(x, 1, x_row), g, Matrix(map.gradient, map.row, 1), 0, NULL,
-        map.gradient,
-    )
-    product(&p)
+    cdef float* bias = map.gradient + map.input_row * map.row
+    cdef Product p
+    if map.half:
+        add_product_amx(map.inputs, map.row, n, x, x_row, g, map.gradient)
+    else:
+        p = Product(
+            map.inputs, map.row, n, Matrix(x, 1, x_row), g, NULL, Matrix(map.gradient, map.row, 1), 0,
+            NULL, map.gradient,
+        )
+        product(&p)
     if map.outer_bias is not NULL:
-        p = Product(1, map.row, n, Matrix(&one, 0, 0), g, Matrix(bias, map.row, 1), 0, NULL, bias)
+        p = Product(
+            1, map.row, n, Matrix(&one, 0, 0), g, NULL, Matrix(bias, map.row, 1), 0, NULL, bias
+        )
         product(&p)
 
 
@@ -109,11 +137,14 @@ cdef inline void pack(const Linear* map) noexcept nogil:
     transpose(outputs, inputs, map.outer, inputs, map.weights, row, map.scale)
     transpose(inputs, outputs, map.weights, row, map.transposed, map.input_row, 1.0)
     if map.outer_bias is not NULL:
-        memcpy(map.weights + inputs * row, map.outer_bias, outputs * sizeof(float))
+        memcpy(map.weights + map.input_row * row, map.outer_bias, outputs * sizeof(float))
+    if map.half:
+        make_pairs(map.weights, row, inputs, row, map.pairs)
+        make_pairs(map.transposed, map.input_row, outputs, map.input_row, map.transposed_pairs)
 
 
 cdef inline void forget_gradient(const Linear* map) noexcept nogil:
-    memset(map.gradient, 0, (map.inputs + 1) * map.row * sizeof(float))
+    memset(map.gradient, 0, (map.input_row + 1) * map.row * sizeof(float))
 
 
 cdef inline void unpack_gradient(const Linear* map) noexcept nogil:
@@ -121,4 +152,4 @@ cdef inline void unpack_gradient(const Linear* map) noexcept nogil:
     cdef Py_ssize_t inputs = map.inputs, outputs = map.outputs, row = map.row
     transpose(inputs, outputs, map.gradient, row, map.outer, inputs, map.scale)
     if map.outer_bias is not NULL:
-        memcpy(map.outer_bias, map.gradient + inputs * row, outputs * sizeof(float))
+        memcpy(map.outer_bias, map.gradient + map.input_row * row, outputs * sizeof(float))

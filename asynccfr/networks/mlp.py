@@ -32,6 +32,7 @@ class MLP(Network):
 
     def infer(self, rows: Tensor) -> Tensor:
         *hidden, (weight, bias) = zip(self.weights, self.biases, strict=True)
+        rows = rows.to(bias.dtype)
         for i, (w, b) in enumerate(hidden):
             rows = torch.addmm(b, rows, w.t(), out=self.hidden(i, len(rows), b)).relu_()
         return torch.addmm(bias, rows, weight.t())

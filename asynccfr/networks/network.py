@@ -26,7 +26,10 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def infer(self, rows: Tensor) -> Tensor:
-        """The same outputs, of parameters that stay; one call at a time, it may keep memory."""
+        """The same outputs, of parameters that stay and may be bfloat16, for rows in float32.
+
+        One call at a time: it may keep memory.
+        """
 
     @abstractmethod
     def output_parameters(self) -> Iterable[nn.Parameter]:
@@ -59,4 +62,4 @@ class InferenceCopy:
 
     @torch.inference_mode()
     def __call__(self, rows: Tensor) -> Tensor:
-        return self._network.infer(rows.to(self.device, self.dtype)).float()
+        return self._network.infer(rows.to(self.device)).float()

@@ -5,6 +5,7 @@ vectors, and a call takes the widest that the machine has. Memory need not be al
 padded to a multiple of 16 floats. */
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Element (i, j) is at[i * row + j * column]. */
 typedef struct {
@@ -16,11 +17,15 @@ typedef struct {
 
 b, c and `added` are contiguous; so are the rows of `start`. `start` and `added` may be NULL, for
 zeros, and the ReLU is left out where `relu` is 0. Every element sums its terms in the order of k,
-whatever m is: a row's result does not depend on its company. As in torch, NaN passes a ReLU. */
+whatever m is: a row's result does not depend on its company. As in torch, NaN passes a ReLU.
+
+With `pairs`, which make_pairs has made of b, both are rounded to bfloat16; n is then a multiple of 16
+and a's rows are contiguous. */
 typedef struct {
     ptrdiff_t m, n, k;
     Matrix a;
     const float *b;
+    const uint32_t *pairs;
     Matrix start;
     int relu;
     const float *added;
@@ -29,7 +34,7 @@ typedef struct {
 
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
-#define UNROLLED _Pragma("GCC unroll 8")
+#define UNROLLED _Pragma("GCC unroll 16")
 #else
 #define INLINE static inline
 #define UNROLLED
@@ -71,7 +76,28 @@ typedef struct {
 #define ON(name) name##_plain
 #include "products_on.h"
 
-static inline void product(const Product *p) { CALL(product, p); }
+#if defined(__x86_64__) && defined(__linux__) && (__GNUC__ >= 12 || __clang_major__ >= 16)
+#include "products_amx.h"
+#else
+typedef char Shapes;
+static int tiles_allowed(void) { return 0; }
+static void begin_tiles(Shapes *callers) { (void)callers; }
+static void end_tiles(const Shapes *callers) { (void)callers; }
+static void product_amx(const Product *p) { (void)p; }
+static void make_pairs(
+    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t columns, uint32_t *pairs) {
+    (void)b, (void)row, (void)k, (void)columns, (void)pairs;
+}
+static void add_product_amx(
+    ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t a_row, const float *b, float *c) {
+    (void)m, (void)n, (void)k, (void)a, (void)a_row, (void)b, (void)c;
+}
+#endif
+
+static inline void product(const Product *p) {
+    if (p->pairs) product_amx(p);
+    else CALL(product, p);
+}
 
 /* sum = x[0] + ... + x[blocks - 1], of `size` floats each. */
 static inline void add_blocks(const float *x, ptrdiff_t blocks, ptrdiff_t size, float *sum) {

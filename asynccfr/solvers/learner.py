@@ -81,7 +81,9 @@ class Learner:
             if session.stop.is_set():
                 break
             order = torch.from_numpy(draws.permutation(decisions)).to(device)
-            shuffled = (column.index_select(0, order).chunk(batches) for column in objective.columns)
+            shuffled = (
+                column.index_select(0, order).chunk(batches) for column in objective.columns
+            )
             for batch in zip(*shuffled, strict=True):
                 if session.stop.is_set():
                     break

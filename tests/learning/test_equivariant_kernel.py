@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from asynccfr.config import EquivariantNetwork
@@ -37,7 +37,30 @@ def parameters_of(sizes, draw):
     yield draw(global_actions)
 
 
-def outputs_by_formula(sizes, parameters, rows):
+class Rounded(torch.autograd.Function):
+    """x w', forward and backward, of what bfloat16 keeps of each factor."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return rounded(x) @ rounded(w).T
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = (rounded(each) for each in ctx.saved_tensors)
+        g = rounded(g)
+        return g @ w, g.flatten(0, -2).T @ x.flatten(0, -2)
+
+
+def rounded(x):
+    return x.bfloat16().to(x.dtype)
+
+
+def exact(x, w):
+    return x @ w.T
+
+
+def outputs_by_formula(sizes, parameters, rows, product=exact):
     """The mean is divided where it meets its weights, multiples of `blocks`: so all stays whole."""
     blocks, features, _, _, layers, _, _ = sizes
     block_input, global_input, input_bias, *inner, P, p, Q, q = parameters
@@ -45,20 +68,28 @@ def outputs_by_formula(sizes, parameters, rows):
         rows[:, : blocks * features].unflatten(1, (blocks, features)),
         rows[:, blocks * features :],
     )
-    h = (x @ block_input.T + (g @ global_input.T + input_bias)[:, None]).relu()
+    h = (product(x, block_input) + (product(g, global_input) + input_bias)[:, None]).relu()
     for own, pooled, bias in zip(*[iter(inner)] * 3, strict=True):
-        h = h + (h @ own.T + (h.sum(dim=1) @ (pooled / blocks).T + bias)[:, None]).relu()
+        of_all = product(h.sum(dim=1), pooled / blocks) + bias
+        h = h + (product(h, own) + of_all[:, None]).relu()
     assert len(inner) == 3 * layers
-    return torch.cat([(h @ P.T + p).flatten(1), h.sum(dim=1) @ (Q / blocks).T + q], dim=1)
+    of_blocks, of_all = product(h, P) + p, product(h.sum(dim=1), Q / blocks) + q
+    return torch.cat([of_blocks.flatten(1), of_all], dim=1)
+
+
+LARGE = (2, 300, 40, 130, 1, 70, 18)  # more than a product takes at once, every way
 
 
 @settings(deadline=None)
+@example(sizes=LARGE, batches=[100], half=True, seed=0)
+@example(sizes=LARGE, batches=[100], half=False, seed=0)
 @given(
     sizes=SIZES,
     batches=st.lists(st.integers(0, 150), min_size=1, max_size=3),
+    half=st.booleans(),
     seed=st.integers(0, 2**32),
 )
-def test_outputs_and_gradients_are_those_of_autograd(sizes, batches, seed):
+def test_outputs_and_gradients_are_those_of_autograd(sizes, batches, half, seed):
     # Of small whole numbers, float32 and float64 find the same sums, and the same sides of a ReLU.
     generator = torch.Generator().manual_seed(seed)
 
@@ -72,14 +103,15 @@ def test_outputs_and_gradients_are_those_of_autograd(sizes, batches, seed):
     for n in batches:
         rows = draw(n, blocks * features + global_features)
         weights = draw(n, blocks * actions + global_actions)
-        expected = outputs_by_formula(sizes, leaves, rows.double())
-        kernel.load(iter(parameters))
+        kernel.load(iter(parameters), half)
+        product = Rounded.apply if kernel.half else exact
+        expected = outputs_by_formula(sizes, leaves, rows.double(), product)
         outputs = kernel.forward(rows, keep=True)
         torch.testing.assert_close(outputs.double(), expected.detach(), rtol=1e-6, atol=1e-4)
         gradients = kernel.backward(weights, kernel.turn)
         expected = torch.autograd.grad(expected, leaves, weights.double())
-        for own, exact in zip(gradients, expected, strict=True):
-            torch.testing.assert_close(own.double(), exact, rtol=1e-5, atol=1e-4)
+        for own, other in zip(gradients, expected, strict=True):
+            torch.testing.assert_close(own.double(), other, rtol=1e-5, atol=1e-4)
 
 
 def network(layers, width=16):
@@ -120,24 +152,32 @@ def test_a_network_learns_the_same_without_it(layers):
                 assert torch.allclose(own[name], gradient, atol=2e-2, rtol=1e-3), name
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("width", [16, 40, 64])
-def test_a_row_gets_the_same_bits_in_any_company(width):
+def test_a_row_gets_the_same_bits_in_any_company(width, dtype):
     net = network(3, width)
-    frozen, rows = InferenceCopy(net), torch.rand(150, SIZE)
+    frozen, rows = InferenceCopy(net, dtype=dtype), torch.rand(150, SIZE)
     together = frozen(rows)
-    assert torch.equal(net(rows), together)
+    if dtype == torch.float32:
+        assert torch.equal(net(rows), together)
     for bounds in ([0, 1, 3, 9, 60, 150], list(range(0, 151, 10))):
         parts = [frozen(rows[start:end]) for start, end in pairwise(bounds)]
         assert torch.equal(torch.cat(parts), together)
 
 
-def test_two_networks_learn_at_once_as_one_after_the_other():
+@pytest.mark.parametrize("half", [False, True])
+def test_two_networks_learn_at_once_as_one_after_the_other(half):
     rows, targets = torch.rand(300, SIZE), torch.randn(300, GAME.num_actions)
     nets = [network(3, width) for width in (64, 48)]
-    expected = [gradients(net, rows, targets) for net in nets]
+
+    def learned(net):
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            return gradients(net, rows, targets)
+
+    expected = [learned(net) for net in nets]
 
     def repeated(net):
-        return [gradients(net, rows, targets) for _ in range(30)]
+        return [learned(net) for _ in range(30)]
 
     with ThreadPoolExecutor(2) as threads:
         for all_gradients, once in zip(threads.map(repeated, nets), expected, strict=True):
@@ -145,10 +185,31 @@ def test_two_networks_learn_at_once_as_one_after_the_other():
                 assert all(torch.equal(found[name], once[name]) for name in once)
 
 
-def test_what_is_not_a_number_stays_visible():
+def test_in_bfloat16_it_is_nearly_the_same():
+    net, rows, targets = network(3, 64), torch.rand(70, SIZE), torch.randn(70, GAME.num_actions)
+    expected = gradients(net, rows, targets) | {"outputs": net(rows).detach()}
+    with torch.autocast("cpu", torch.bfloat16):
+        found = gradients(net, rows, targets)
+    found["outputs"] = InferenceCopy(net, dtype=torch.bfloat16)(rows)
+    for name, value in expected.items():
+        assert (found[name] - value).norm() < 0.1 * value.norm(), name
+
+
+def test_torch_and_the_kernel_do_not_disturb_each_other():
+    net, rows, x = network(2, 64), torch.rand(33, SIZE), torch.rand(70, 90).bfloat16()
+    frozen = InferenceCopy(net, dtype=torch.bfloat16)
+    outputs, product = frozen(rows), x @ x.T
+    for _ in range(3):
+        assert torch.equal(x @ x.T, product)
+        assert torch.equal(frozen(rows), outputs)
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_what_is_not_a_number_stays_visible(half):
     rows = torch.rand(3, SIZE)
     rows[1, 0] = torch.nan
-    outputs = network(2)(rows)
+    with torch.autocast("cpu", torch.bfloat16, enabled=half):
+        outputs = network(2)(rows)
     assert outputs[1].isnan().all()
     assert not outputs[[0, 2]].isnan().any()
 
