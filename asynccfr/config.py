@@ -241,9 +241,7 @@ class Inference(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ] = "auto"
     dtype: Annotated[
         Literal["float32", "bfloat16"],
-        doc(
-            "arithmetic of networks; bfloat16: for GPUs, and for CPUs with AMX"
-        ),
+        doc("arithmetic of networks; bfloat16: for GPUs, and for CPUs with AMX"),
     ] = "float32"
     threads: Annotated[int, doc("torch threads; 0 leaves torch's choice", ge=0, le=1024)] = 0
     cache: Annotated[
