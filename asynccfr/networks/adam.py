@@ -11,41 +11,53 @@ from torch import Tensor
 
 
 class Adam:
-    """Moves parameters, float32 leaves on one device, by their gradients."""
+    """Moves parameters, float32 leaves on one device, by their gradients.
+
+    They become parts of one vector, so that a step is one for all of them.
+    """
 
     def __init__(self, parameters: Iterable[Tensor], learning_rate: float) -> None:
         self.parameters = list(parameters)
         self.learning_rate = learning_rate
-        self._means = [torch.zeros_like(parameter) for parameter in self.parameters]
-        self._squares = [torch.zeros_like(parameter) for parameter in self.parameters]
-        self._step = torch.zeros((), device=self.parameters[0].device)
+        self._values = torch.cat([each.detach().reshape(-1) for each in self.parameters])
+        for parameter, part in zip(self.parameters, self._parts(self._values), strict=True):
+            parameter.data = part
+        self._means, self._squares = (torch.zeros_like(self._values) for _ in range(2))
+        self._step = torch.zeros((), device=self._values.device)
 
     @property
     def state(self) -> dict[str, Tensor]:
         """What it remembers, by name: the tensors themselves, to be saved or copied into."""
-        kinds = {"means": self._means, "squares": self._squares, "step": [self._step]}
+        kinds = {
+            "means": self._parts(self._means),
+            "squares": self._parts(self._squares),
+            "step": [self._step],
+        }
         return {
             f"{kind}.{number}": tensor
             for kind, tensors in kinds.items()
             for number, tensor in enumerate(tensors)
         }
 
+    def _parts(self, vector: Tensor) -> list[Tensor]:
+        """What a vector has of each parameter, shaped like it."""
+        parts = torch.split(vector, [parameter.numel() for parameter in self.parameters])
+        return [part.view_as(each) for part, each in zip(parts, self.parameters, strict=True)]
+
     def descend(self, loss: Tensor, max_gradient_norm: float) -> None:
         """Take a step down a scalar loss, its gradient scaled down to at most that norm."""
-        # Copied into one vector: the kernel writes into gradients, which may share their memory.
         found = torch.autograd.grad(loss, self.parameters)
         gradient = torch.cat([part.reshape(-1) for part in found])
-        parts = torch.split(gradient, [part.numel() for part in found])
         with torch.no_grad():
             norm = torch.linalg.vector_norm(gradient)
             self._step += 1
             torch.ops.aten._fused_adam_(
-                self.parameters,
-                [part.view_as(p) for part, p in zip(parts, self.parameters, strict=True)],
-                self._means,
-                self._squares,
+                [self._values],
+                [gradient],
+                [self._means],
+                [self._squares],
                 [],
-                [self._step] * len(parts),
+                [self._step],
                 lr=self.learning_rate,
                 beta1=0.9,
                 beta2=0.999,

@@ -9,4 +9,4 @@ def masked_log_softmax(logits: Tensor, mask: Tensor) -> Tensor:
 
     `logits` [n, A] any float, `mask` bool [n, A] with a legal action in every row.
     """
-    return logits.masked_fill(~mask, torch.finfo(logits.dtype).min).log_softmax(dim=-1)
+    return torch.where(mask, logits, torch.finfo(logits.dtype).min).log_softmax(dim=-1)

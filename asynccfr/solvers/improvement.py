@@ -204,9 +204,8 @@ class AllActionsGradient(AllActions, FromFreshDecisions):
         ) -> Tensor:
             outputs = experience.outputs(network, experience.rows(seen), actions)
             logarithms = masked_log_softmax(outputs, legal)
-            ratios = ((logarithms - before) * legal).exp()
-            gain = clipped_gains(ratios, gains, clip).sum(dim=1).mean()
-            return -gain - bonus * mean_entropy(logarithms, legal)
+            gain = clipped_gains((logarithms - before).exp(), gains, clip)
+            return -(gain + bonus * entropy(logarithms)) / len(seen)
 
         columns = (experience.seen, experience.actions, experience.legal, gains, before)
         return Objective(columns, loss)
@@ -246,21 +245,24 @@ class PolicyGradient(FromFreshDecisions):
             outputs = experience.outputs(network, experience.rows(seen), actions)
             logarithms = masked_log_softmax(outputs, legal)
             ratios = (logarithms.gather(1, chosen[:, None])[:, 0] - before).exp()
-            gain = clipped_gains(ratios, advantages, clip).mean()
-            return -gain - bonus * mean_entropy(logarithms, legal)
+            gain = clipped_gains(ratios, advantages, clip)
+            return -(gain + bonus * entropy(logarithms)) / len(seen)
 
         choices = (experience.actions, experience.legal, experience.chosen)
         return Objective((experience.seen, *choices, advantages, before), loss)
 
 
 def clipped_gains(ratios: Tensor, gains: Tensor, clip: float) -> Tensor:
-    """PPO's surrogate: what a change of probabilities gains, as far as it may be trusted."""
-    return torch.minimum(ratios * gains, ratios.clamp(1 - clip, 1 + clip) * gains)
+    """PPO's surrogate: what changes of probabilities gain together, as far as they may be trusted.
+
+    The lesser of ratio * gain and clipped ratio * gain, which the sign of a gain decides.
+    """
+    return torch.minimum(ratios * gains, gains + clip * gains.abs()).sum()
 
 
-def mean_entropy(logarithms: Tensor, legal: Tensor) -> Tensor:
-    """The mean entropy (nats) of policies given by their logarithms [n, K]."""
-    return -(logarithms.exp() * logarithms * legal).sum(dim=1).mean()
+def entropy(logarithms: Tensor) -> Tensor:
+    """The entropy (nats) of policies together, given by their logarithms [n, K], finite ones."""
+    return -(logarithms.exp() * logarithms).sum()
 
 
 def annealed(first: float, last: float, done: float) -> float:
