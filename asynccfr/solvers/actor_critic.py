@@ -23,7 +23,6 @@ neither their average nor their last iterate is guaranteed anything.
 One network serves both seats: information-state tensors must tell them apart where it matters.
 """
 
-import asyncio
 import copy
 import math
 import threading
@@ -39,7 +38,6 @@ from asynccfr.agents import Agent, AgentCard, RuleName
 from asynccfr.cfr.policy import Policy
 from asynccfr.cfr.trajectory import Decisions
 from asynccfr.config import PPO, AverageStrategy, Inference, LastIterate, RegretActorCritic
-from asynccfr.errors import first_failure
 from asynccfr.fitting import fit_average_strategy
 from asynccfr.games import Game
 from asynccfr.games.symmetry import repeated
@@ -50,7 +48,7 @@ from asynccfr.reservoir import Reservoir
 from asynccfr.seeding import RESERVOIR, TRAINING, stream
 from asynccfr.solvers import parts
 from asynccfr.solvers.advantages import Array, Lesson
-from asynccfr.solvers.background import in_thread
+from asynccfr.solvers.background import in_thread, in_threads
 from asynccfr.solvers.experience import Experience
 from asynccfr.solvers.improvement import make_improvement
 from asynccfr.solvers.learner import Learner, Objective, Session
@@ -143,7 +141,7 @@ class ActorCriticSolver:
         self, experience: Experience, iteration: int, progress: Progress
     ) -> tuple[FitReport, ...]:
         """Let the critic and the policy network learn side by side, each in a thread."""
-        values = await in_thread(lambda stop: self.values(experience, iteration))
+        values = await self.values(experience, iteration)
         done = min(1.0, self.schedule(iteration))
         lesson = Lesson(
             experience, values, self.improvement.targets(experience, values), iteration, done
@@ -160,26 +158,27 @@ class ActorCriticSolver:
             )
             return learn(learner, lesson, session)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                work = [
-                    group.create_task(in_thread(partial(study, purpose)))
-                    for purpose in (POLICY, CRITIC)
-                ]
-        except BaseExceptionGroup as failures:
-            raise first_failure(failures) from None
+        fits = await in_threads(partial(study, purpose) for purpose in (POLICY, CRITIC))
         self.remember(experience, iteration)
-        return tuple(task.result() for task in work)
+        return tuple(fits)
 
-    def values(self, experience: Experience, iteration: int) -> Array:
-        """What the critic makes of every legal action, before it learns from these decisions."""
+    async def values(self, experience: Experience, iteration: int) -> Array:
+        """What the critic makes of every legal action, before it learns from these decisions.
+
+        Two threads answer a half each: two networks will learn side by side, too.
+        """
         network = self.critic.network
         if iteration == 1:
             outcomes = experience.decisions.outcomes[experience.decisions.last == 1]
             network.scale.fill_(math.sqrt(np.square(outcomes).mean()) or 1.0)
-        forward = InferenceCopy(network, dtype=self.dtype, device=self.device)
-        answers = experience.answers(forward, experience.seen, experience.hidden)
-        return answers * np.float32(network.scale.item())
+        middle = len(experience) // 2
+
+        def answers(part: slice, stop: threading.Event) -> Array:
+            forward = InferenceCopy(network, dtype=self.dtype, device=self.device)
+            return experience.answers(forward, experience.seen, experience.hidden, part=part)
+
+        halves = [partial(answers, part) for part in (slice(0, middle), slice(middle, None))]
+        return np.concatenate(await in_threads(halves)) * np.float32(network.scale.item())
 
     @staticmethod
     def learn_values(critic: Learner, lesson: Lesson, session: Session) -> FitReport:

@@ -12,6 +12,7 @@ from asynccfr.networks import Network
 from asynccfr.reservoir import Samples
 
 ROWS_AT_ONCE = 512
+EVERY = slice(None)
 
 Forward = Callable[[Tensor], Tensor]
 
@@ -68,9 +69,11 @@ class Experience:
             outputs: Tensor = network(rows)
         return outputs.float().gather(1, actions)
 
-    def answers(self, forward: Forward, *features: Tensor) -> npt.NDArray[np.float32]:
-        """A frozen network's outputs for the legal actions of every decision, [N, K]."""
-        columns = (torch.split(column, ROWS_AT_ONCE) for column in (self.actions, *features))
+    def answers(
+        self, forward: Forward, *features: Tensor, part: slice = EVERY
+    ) -> npt.NDArray[np.float32]:
+        """A frozen network's outputs for the legal actions of some decisions, [n, K]."""
+        columns = [torch.split(column[part], ROWS_AT_ONCE) for column in (self.actions, *features)]
         with torch.inference_mode():
             parts = [
                 forward(self.rows(*some)).gather(1, actions)

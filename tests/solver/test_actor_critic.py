@@ -186,9 +186,9 @@ async def decisions_of(solver, iteration):
     return (await solver.self_play.play(network, behaviour, iteration, no_progress)).decisions
 
 
-def lesson_of(solver, played, iteration):
+async def lesson_of(solver, played, iteration):
     experience = solver.experience(played)
-    values = solver.values(experience, iteration)
+    values = await solver.values(experience, iteration)
     targets = solver.improvement.targets(experience, values)
     return Lesson(experience, values, targets, iteration, 0.0)
 
@@ -200,7 +200,7 @@ async def test_regrets_come_from_the_explorer_and_policies_from_the_other():
     played = await decisions_of(solver, 3)
     regrets, policies = solver.improvement.memory, solver.memory
     before = len(regrets), len(policies)
-    lesson = lesson_of(solver, played, 3)
+    lesson = await lesson_of(solver, played, 3)
     await solver.learn(lesson.experience, 3, no_progress)
     explored, others = np.flatnonzero(played.explores), np.flatnonzero(played.explores == 0)
     new = added(regrets, before[0])
@@ -224,7 +224,7 @@ async def test_the_explorers_mean_advantages_are_counterfactual_regrets():
     solver = solver_of(small("escher", games=20_000, trace=1, driver={"type": "async"}))
     tree = sequence_form(solver.game)
     played = await decisions_of(solver, 1)
-    advantages = solver.improvement.regrets(lesson_of(solver, played, 1))
+    advantages = solver.improvement.regrets(await lesson_of(solver, played, 1))
     states = tree.information_states
     exact = counterfactual_regrets(tree, uniform)
     for i, regrets in enumerate(exact):
@@ -241,7 +241,7 @@ async def test_the_critic_sees_both_hands():
         await solver.iterate(iteration, no_progress)
     behaviour = solver.improvement.behaviour
     played = await solver.self_play.play(solver.policy.network, behaviour, 13, no_progress)
-    values = solver.values(solver.experience(played.decisions), 13)
+    values = await solver.values(solver.experience(played.decisions), 13)
     ended = played.decisions.last == 1
     foretold = values[ended, played.decisions.chosen[ended]]
     outcomes = played.decisions.outcomes[ended]
