@@ -28,7 +28,12 @@ cdef extern from "products.h" nogil:
     void begin_tiles(Shapes* callers)
     void end_tiles(const Shapes* callers)
     void make_pairs(
-        const float* b, Py_ssize_t row, Py_ssize_t k, Py_ssize_t columns, uint32_t* pairs
+        const float* b, Py_ssize_t row, Py_ssize_t k, Py_ssize_t n, float scale, Py_ssize_t columns,
+        uint32_t* pairs,
+    )
+    void make_transposed_pairs(
+        const float* b, Py_ssize_t row, Py_ssize_t k, Py_ssize_t n, float scale, Py_ssize_t columns,
+        uint32_t* pairs,
     )
     void product(const Product* p)
     void add_product_amx(
@@ -133,14 +138,19 @@ cdef inline void transpose(
 
 cdef inline void pack(const Linear* map) noexcept nogil:
     """Take the weights and the bias from torch's memory."""
-    cdef Py_ssize_t inputs = map.inputs, outputs = map.outputs, row = map.row
-    transpose(outputs, inputs, map.outer, inputs, map.weights, row, map.scale)
-    transpose(inputs, outputs, map.weights, row, map.transposed, map.input_row, 1.0)
+    cdef Py_ssize_t inputs = map.inputs, outputs = map.outputs, row = map.row, i, j
     if map.outer_bias is not NULL:
         memcpy(map.weights + map.input_row * row, map.outer_bias, outputs * sizeof(float))
     if map.half:
-        make_pairs(map.weights, row, inputs, row, map.pairs)
-        make_pairs(map.transposed, map.input_row, outputs, map.input_row, map.transposed_pairs)
+        make_transposed_pairs(map.outer, inputs, inputs, outputs, map.scale, row, map.pairs)
+        make_pairs(
+            map.outer, inputs, outputs, inputs, map.scale, map.input_row, map.transposed_pairs
+        )
+    else:
+        transpose(outputs, inputs, map.outer, inputs, map.weights, row, map.scale)
+        for i in range(outputs):
+            for j in range(inputs):
+                map.transposed[i * map.input_row + j] = map.scale * map.outer[i * inputs + j]
 
 
 cdef inline void forget_gradient(const Linear* map) noexcept nogil:

@@ -85,8 +85,14 @@ static void begin_tiles(Shapes *callers) { (void)callers; }
 static void end_tiles(const Shapes *callers) { (void)callers; }
 static void product_amx(const Product *p) { (void)p; }
 static void make_pairs(
-    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t columns, uint32_t *pairs) {
-    (void)b, (void)row, (void)k, (void)columns, (void)pairs;
+    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, ptrdiff_t columns,
+    uint32_t *pairs) {
+    (void)b, (void)row, (void)k, (void)n, (void)scale, (void)columns, (void)pairs;
+}
+static void make_transposed_pairs(
+    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, ptrdiff_t columns,
+    uint32_t *pairs) {
+    (void)b, (void)row, (void)k, (void)n, (void)scale, (void)columns, (void)pairs;
 }
 static void add_product_amx(
     ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t a_row, const float *b, float *c) {

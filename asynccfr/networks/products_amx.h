@@ -53,21 +53,24 @@ TILES_INLINE __m512i paired(__m512 low, __m512 high) {
     return _mm512_permutexvar_epi16(in_turns, (__m512i)_mm512_cvtne2ps_pbh(high, low));
 }
 
-/* pairs [ceil(k / 32) * 16, columns] of b [k, columns], its rows `row` apart, 0 beyond k. */
-TILES static void make_pairs(
-    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t columns, uint32_t *pairs) {
-    for (ptrdiff_t i = 0; i < (k + 31) / 32 * 32; i += 2, pairs += columns)
-        for (ptrdiff_t j = 0; j < columns; j += 16) {
-            const float *at = b + i * row + j;
-            const __m512 low = i < k ? _mm512_loadu_ps(at) : _mm512_setzero_ps();
-            const __m512 high = i + 1 < k ? _mm512_loadu_ps(at + row) : _mm512_setzero_ps();
-            _mm512_storeu_si512(pairs + j, paired(low, high));
-        }
-}
-
 /* The first `valid` of 16 lanes, or fewer, or none. */
 INLINE __mmask16 lanes(ptrdiff_t valid) {
     return valid >= 16 ? 0xffff : valid > 0 ? (1 << valid) - 1 : 0;
+}
+
+/* The pairs [ceil(k / 32) * 16, columns] of scale * b [k, n], its rows `row` apart, 0 beyond it. */
+TILES static void make_pairs(
+    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, ptrdiff_t columns,
+    uint32_t *pairs) {
+    const __m512 by = _mm512_set1_ps(scale);
+    for (ptrdiff_t i = 0; i < (k + 31) / 32 * 32; i += 2, pairs += columns)
+        for (ptrdiff_t j = 0; j < n; j += 16) {
+            const float *at = b + i * row + j;
+            const __mmask16 valid = lanes(n - j);
+            const __m512 low = _mm512_maskz_loadu_ps(i < k ? valid : 0, at);
+            const __m512 high = _mm512_maskz_loadu_ps(i + 1 < k ? valid : 0, at + row);
+            _mm512_storeu_si512(pairs + j, paired(_mm512_mul_ps(low, by), _mm512_mul_ps(high, by)));
+        }
 }
 
 /* The tile from (i, k) on of a [m, k]; its rows, `row` apart, are repeated beyond m. */
@@ -82,17 +85,9 @@ TILES_INLINE void take_rows(
     }
 }
 
-/* The tile of a transposed: pairs of a's rows, of which columns become rows in four steps. */
-TILES_INLINE void take_columns(
-    const float *a, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t columns, __m512i tile[16]) {
-    const __mmask16 valid = lanes(columns);
-    __m512i x[16], y[16];
-    UNROLLED for (int r = 0; r < 16; r++) {
-        const float *at = a + 2 * r * row;
-        const __m512 low = _mm512_maskz_loadu_ps(2 * r < rows ? valid : 0, at);
-        const __m512 high = _mm512_maskz_loadu_ps(2 * r + 1 < rows ? valid : 0, at + row);
-        x[r] = paired(low, high);
-    }
+/* Sixteen vectors of dwords transposed, in four steps. */
+TILES_INLINE void transpose_dwords(__m512i x[16], __m512i out[16]) {
+    __m512i y[16];
     UNROLLED for (int r = 0; r < 16; r += 2) {
         y[r] = _mm512_unpacklo_epi32(x[r], x[r + 1]);
         y[r + 1] = _mm512_unpackhi_epi32(x[r], x[r + 1]);
@@ -110,9 +105,44 @@ TILES_INLINE void take_columns(
         y[r + 12] = _mm512_shuffle_i32x4(x[r + 8], x[r + 12], 0xdd);
     }
     UNROLLED for (int r = 0; r < 8; r++) {
-        tile[r] = _mm512_shuffle_i32x4(y[r], y[r + 8], 0x88);
-        tile[r + 8] = _mm512_shuffle_i32x4(y[r], y[r + 8], 0xdd);
+        out[r] = _mm512_shuffle_i32x4(y[r], y[r + 8], 0x88);
+        out[r + 8] = _mm512_shuffle_i32x4(y[r], y[r + 8], 0xdd);
     }
+}
+
+/* The tile of a transposed: pairs of a's rows, of which columns become rows. */
+TILES_INLINE void take_columns(
+    const float *a, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t columns, __m512i tile[16]) {
+    const __mmask16 valid = lanes(columns);
+    __m512i x[16];
+    UNROLLED for (int r = 0; r < 16; r++) {
+        const float *at = a + 2 * r * row;
+        const __m512 low = _mm512_maskz_loadu_ps(2 * r < rows ? valid : 0, at);
+        const __m512 high = _mm512_maskz_loadu_ps(2 * r + 1 < rows ? valid : 0, at + row);
+        x[r] = paired(low, high);
+    }
+    transpose_dwords(x, tile);
+}
+
+/* The same of a b that is kept transposed, [n, k]. */
+TILES static void make_transposed_pairs(
+    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, ptrdiff_t columns,
+    uint32_t *pairs) {
+    const __m512 by = _mm512_set1_ps(scale);
+    for (ptrdiff_t i = 0; i < k; i += 32)
+        for (ptrdiff_t j = 0; j < n; j += 16) {
+            __m512i x[16], y[16];
+            UNROLLED for (int r = 0; r < 16; r++) {
+                const float *at = b + (j + r) * row + i;
+                const ptrdiff_t valid = j + r < n ? k - i : 0;
+                const __m512 low = _mm512_maskz_loadu_ps(lanes(valid), at);
+                const __m512 high = _mm512_maskz_loadu_ps(lanes(valid - 16), at + 16);
+                x[r] = (__m512i)_mm512_cvtne2ps_pbh(_mm512_mul_ps(high, by), _mm512_mul_ps(low, by));
+            }
+            transpose_dwords(x, y);
+            UNROLLED for (int r = 0; r < 16; r++)
+                _mm512_storeu_si512(pairs + (i / 2 + r) * columns + j, y[r]);
+        }
 }
 
 /* Tiles are named by constants: these are done for the first `tiles` of four. */
@@ -207,7 +237,7 @@ TILES static void add_product_amx(
     for (ptrdiff_t first = 0; first < k; first += 32, a += 32 * a_row, b += 32 * n)
         for (ptrdiff_t j = 0; j < n; j += 64) {
             const ptrdiff_t columns = n - j < 64 ? n - j : 64;
-            make_pairs(b + j, n, k - first < 32 ? k - first : 32, columns, pairs);
+            make_pairs(b + j, n, k - first < 32 ? k - first : 32, columns, 1, columns, pairs);
             for (ptrdiff_t i = 0; i < m; i += 16) {
                 float *out = c + i * n + j;
                 take_columns(a + i, a_row, k - first, m - i, left);
