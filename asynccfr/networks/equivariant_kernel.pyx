@@ -5,7 +5,7 @@ and after every layer a tile keeps h [blocks + 1, rows, width], the last block t
 dividing it for the mean is left to the weights that it meets.
 """
 
-from libc.stdint cimport uint32_t, uintptr_t
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
@@ -13,6 +13,7 @@ from asynccfr.networks.linear cimport (
     Linear, Shapes, add_blocks, apply, begin_tiles, end_tiles, forget_gradient, go_back, learn, pack,
     padded, rectify, through_relu, tiles_allowed, unpack_gradient,
 )
+from asynccfr.networks.memory cimport address, zeros
 
 import torch
 
@@ -85,11 +86,11 @@ cdef class EquivariantKernel:
         self.block_input, self.global_input, self.inner = self.map, self.map + 1, self.map + 2
         self.block_output = &self.map[self.maps - 2]
         self.global_output = &self.map[self.maps - 1]
-        self.of_h = self.zeros(TILE * self.width * self.blocks)
-        self.inside = self.zeros(TILE * self.width * (self.blocks + 1))
-        self.shared = self.zeros(TILE * self.width)
-        self.of_blocks = self.zeros(TILE * self.block_output.row)
-        self.of_global = self.zeros(TILE * self.global_output.row)
+        self.of_h = zeros(self.memory, TILE * self.width * self.blocks)
+        self.inside = zeros(self.memory, TILE * self.width * (self.blocks + 1))
+        self.shared = zeros(self.memory, TILE * self.width)
+        self.of_blocks = zeros(self.memory, TILE * self.block_output.row)
+        self.of_global = zeros(self.memory, TILE * self.global_output.row)
         self.allocated = True
         return 0
 
@@ -99,19 +100,15 @@ cdef class EquivariantKernel:
     def __reduce__(self):
         return EquivariantKernel, self.sizes
 
-    cdef float* zeros(self, Py_ssize_t size) except? NULL:
-        """Memory that lives as long as the kernel."""
-        self.memory.append(torch.zeros(size))
-        return address(self.memory[-1], (size,))
-
     cdef int lay_out(self, Linear* map, Py_ssize_t inputs, Py_ssize_t outputs, float scale) except -1:
         map.inputs, map.outputs, map.scale = inputs, outputs, scale
         map.row, map.input_row = padded(outputs), padded(inputs)
-        map.weights = self.zeros((map.input_row + 1) * map.row)
-        map.gradient = self.zeros((map.input_row + 1) * map.row)
-        map.transposed = self.zeros(outputs * map.input_row)
-        map.pairs = <uint32_t*>self.zeros((inputs + 31) // 32 * 16 * map.row)
-        map.transposed_pairs = <uint32_t*>self.zeros((outputs + 31) // 32 * 16 * map.input_row)
+        map.weights = zeros(self.memory, inputs * map.row)
+        map.bias = zeros(self.memory, map.row)
+        map.gradient = zeros(self.memory, (map.input_row + 1) * map.row)
+        map.transposed = zeros(self.memory, outputs * map.input_row)
+        map.pairs = <uint32_t*>zeros(self.memory, (inputs + 31) // 32 * 16 * map.row)
+        map.transposed_pairs = <uint32_t*>zeros(self.memory, (outputs + 31) // 32 * 16 * map.input_row)
         return 0
 
     cdef int point(self, tensors) except -1:
@@ -173,7 +170,7 @@ cdef class EquivariantKernel:
         self.point(parameters)
         with nogil:
             for i in range(self.maps):
-                self.map[i].half = half
+                self.map[i].parts = half
                 pack(&self.map[i])
         self.loaded, self.half = True, half
         return 0
@@ -295,16 +292,6 @@ cdef class EquivariantKernel:
         for c in range(blocks):
             learn(self.block_input, n, x + c * self.features, self.tensor_size, inside + c * size)
         learn(self.global_input, n, x + blocks * self.features, self.tensor_size, total)
-
-
-cdef float* address(tensor, tuple shape) except? NULL:
-    plain = tensor.dtype is torch.float32 and tensor.is_contiguous() and tensor.is_cpu
-    if tensor.shape != shape or not plain:
-        raise ValueError(
-            f"got {tensor.dtype} {list(tensor.shape)} on {tensor.device}, expected contiguous float32 "
-            f"{list(shape)} on cpu"
-        )
-    return <float*><uintptr_t>tensor.data_ptr()
 
 
 cdef Py_ssize_t tiles(Py_ssize_t n) noexcept nogil:

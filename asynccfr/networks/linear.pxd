@@ -16,6 +16,7 @@ cdef extern from "products.h" nogil:
         Matrix a
         const float* b
         const uint32_t* pairs
+        int parts
         Matrix start
         int relu
         const float* added
@@ -28,11 +29,11 @@ cdef extern from "products.h" nogil:
     void begin_tiles(Shapes* callers)
     void end_tiles(const Shapes* callers)
     void make_pairs(
-        const float* b, Py_ssize_t row, Py_ssize_t k, Py_ssize_t n, float scale, Py_ssize_t columns,
+        const float* b, Py_ssize_t row, Py_ssize_t k, Py_ssize_t n, float scale, int part, int parts,
         uint32_t* pairs,
     )
     void make_transposed_pairs(
-        const float* b, Py_ssize_t row, Py_ssize_t k, Py_ssize_t n, float scale, Py_ssize_t columns,
+        const float* b, Py_ssize_t row, Py_ssize_t k, Py_ssize_t n, float scale, int part, int parts,
         uint32_t* pairs,
     )
     void product(const Product* p)
@@ -50,12 +51,13 @@ cdef struct Linear:
     Py_ssize_t inputs, outputs
     Py_ssize_t row, input_row  # the same, padded
     float scale  # what the weights are multiplied by
-    float* weights  # [input_row, row], then the bias, [row]
-    float* gradient  # the same, without the scale
+    float* weights  # [input_row, row]
+    float* bias  # [row]
+    float* gradient  # of weights without the scale, then of the bias
     float* transposed  # weights, [outputs, input_row]
-    bint half  # whether products are in bfloat16
+    int parts  # of products in bfloat16, 0 for products in float32
     uint32_t* pairs  # of weights for them
-    uint32_t* transposed_pairs
+    uint32_t* transposed_pairs  # for the way back, for which there may be one part
     float* outer  # weights or their gradient as torch has them, [outputs, inputs]
     float* outer_bias  # the same of the bias, [outputs]; NULL without
 
@@ -65,16 +67,17 @@ cdef inline Py_ssize_t padded(Py_ssize_t size) noexcept nogil:
 
 
 cdef inline const uint32_t* pairs(const Linear* map, const uint32_t* made) noexcept nogil:
-    return made if map.half else NULL
+    return made if map.parts else NULL
 
 
 cdef inline void apply(
-    const Linear* map, Py_ssize_t n, const float* x, Py_ssize_t x_row, float* out
+    const Linear* map, Py_ssize_t n, const float* x, Py_ssize_t x_row, float* out, bint relu=False
 ) noexcept nogil:
-    """out [n, row] = x W + bias for x [n, inputs], its rows `x_row` apart."""
-    cdef Matrix bias = Matrix(map.weights + map.input_row * map.row, 0, 1)
+    """out [n, row] = x W + bias for x [n, inputs], its rows `x_row` apart; or the ReLU of it."""
+    cdef Matrix bias = Matrix(map.bias, 0, 1)
     cdef Product p = Product(
-        n, map.row, map.inputs, Matrix(x, x_row, 1), map.weights, pairs(map, map.pairs), bias, 0, NULL, out,
+        n, map.row, map.inputs, Matrix(x, x_row, 1), map.weights, pairs(map, map.pairs), map.parts,
+        bias, relu, NULL, out,
     )
     product(&p)
 
@@ -86,7 +89,7 @@ cdef inline void rectify(
     """out [n, row] = added + relu(x W + start); `start` and `added` are as `out`, NULL for zeros."""
     cdef Product p = Product(
         n, map.row, map.inputs, Matrix(x, x_row, 1), map.weights,
-        pairs(map, map.pairs), Matrix(start, map.row, 1), 1, added, out,
+        pairs(map, map.pairs), map.parts, Matrix(start, map.row, 1), 1, added, out,
     )
     product(&p)
 
@@ -97,7 +100,7 @@ cdef inline void go_back(
     """out [n, input_row] = g W' + start + added, for gradients g [n, row] of the outputs."""
     cdef Product p = Product(
         n, map.input_row, map.outputs, Matrix(g, map.row, 1), map.transposed,
-        pairs(map, map.transposed_pairs), Matrix(start, map.input_row, 1), 0, added, out,
+        pairs(map, map.transposed_pairs), map.parts, Matrix(start, map.input_row, 1), 0, added, out,
     )
     product(&p)
 
@@ -109,17 +112,17 @@ cdef inline void learn(
     cdef float one = 1.0
     cdef float* bias = map.gradient + map.input_row * map.row
     cdef Product p
-    if map.half:
+    if map.parts:
         add_product_amx(map.inputs, map.row, n, x, x_row, g, map.gradient)
     else:
         p = Product(
-            map.inputs, map.row, n, Matrix(x, 1, x_row), g, NULL, Matrix(map.gradient, map.row, 1), 0,
+            map.inputs, map.row, n, Matrix(x, 1, x_row), g, NULL, 0, Matrix(map.gradient, map.row, 1), 0,
             NULL, map.gradient,
         )
         product(&p)
     if map.outer_bias is not NULL:
         p = Product(
-            1, map.row, n, Matrix(&one, 0, 0), g, NULL, Matrix(bias, map.row, 1), 0, NULL, bias
+            1, map.row, n, Matrix(&one, 0, 0), g, NULL, 0, Matrix(bias, map.row, 1), 0, NULL, bias
         )
         product(&p)
 
@@ -140,12 +143,14 @@ cdef inline void pack(const Linear* map) noexcept nogil:
     """Take the weights and the bias from torch's memory."""
     cdef Py_ssize_t inputs = map.inputs, outputs = map.outputs, row = map.row, i, j
     if map.outer_bias is not NULL:
-        memcpy(map.weights + map.input_row * row, map.outer_bias, outputs * sizeof(float))
-    if map.half:
-        make_transposed_pairs(map.outer, inputs, inputs, outputs, map.scale, row, map.pairs)
-        make_pairs(
-            map.outer, inputs, outputs, inputs, map.scale, map.input_row, map.transposed_pairs
-        )
+        memcpy(map.bias, map.outer_bias, outputs * sizeof(float))
+    if map.parts:
+        for i in range(map.parts):
+            make_transposed_pairs(
+                map.outer, inputs, inputs, outputs, map.scale, i, map.parts, map.pairs
+            )
+        if map.transposed_pairs is not NULL:
+            make_pairs(map.outer, inputs, outputs, inputs, map.scale, 0, 1, map.transposed_pairs)
     else:
         transpose(outputs, inputs, map.outer, inputs, map.weights, row, map.scale)
         for i in range(outputs):

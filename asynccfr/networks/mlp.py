@@ -1,6 +1,9 @@
 """The multilayer perceptron: knows nothing of the game."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 
 import torch
@@ -8,7 +11,27 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from asynccfr.networks.network import Network
+from asynccfr.networks.perceptron_kernel import PerceptronKernel, available
 from asynccfr.seeding import Rng
+
+FEW_ROWS = 64  # not worth waking threads for
+
+
+@cache
+def threads(count: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(count, "asynccfr-rows")
+
+
+os.register_at_fork(after_in_child=threads.cache_clear)
+
+
+def in_threads(forward: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+    """The outputs for rows, an equal part of them in each of as many threads as torch has."""
+    count = torch.get_num_threads()
+    if count == 1 or len(rows) <= FEW_ROWS:
+        return forward(rows)
+    parts = rows.split(-(-len(rows) // count))
+    return torch.cat(list(threads(count).map(forward, parts)))
 
 
 class MLP(Network):
@@ -23,14 +46,22 @@ class MLP(Network):
         for weight in self.weights[:-1]:
             nn.init.kaiming_normal_(weight, nonlinearity="relu", generator=generator)
         self._hidden: dict[int, Tensor] = {}
+        self._kernel = PerceptronKernel(*sizes)
 
     def forward(self, rows: Tensor) -> Tensor:
+        self._kernel.loaded = False  # parameters change where the network learns
         *hidden, output = zip(self.weights, self.biases, strict=True)
         for weight, bias in hidden:
             rows = linear(rows, weight, bias).relu()
         return linear(rows, *output)
 
     def infer(self, rows: Tensor) -> Tensor:
+        if available() and rows.device.type == "cpu" and rows.dtype == torch.float32:
+            if not self._kernel.loaded:
+                half = self.biases[0].dtype == torch.bfloat16
+                layers = ([each.float() for each in part] for part in (self.weights, self.biases))
+                self._kernel.load(*layers, half)
+            return in_threads(self._kernel.forward, rows.contiguous())
         *hidden, (weight, bias) = zip(self.weights, self.biases, strict=True)
         rows = rows.to(bias.dtype)
         for i, (w, b) in enumerate(hidden):

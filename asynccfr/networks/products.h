@@ -19,13 +19,15 @@ b, c and `added` are contiguous; so are the rows of `start`. `start` and `added`
 zeros, and the ReLU is left out where `relu` is 0. Every element sums its terms in the order of k,
 whatever m is: a row's result does not depend on its company. As in torch, NaN passes a ReLU.
 
-With `pairs`, which make_pairs has made of b, both are rounded to bfloat16; n is then a multiple of 16
-and a's rows are contiguous. */
+With `pairs`, which make_pairs has made of b, one for each of its `parts`, the product is made of those
+and a's: of one, both are rounded to bfloat16; three are as exact as float32. n is then a multiple of
+16 and a's rows are contiguous. */
 typedef struct {
     ptrdiff_t m, n, k;
     Matrix a;
     const float *b;
     const uint32_t *pairs;
+    int parts;
     Matrix start;
     int relu;
     const float *added;
@@ -85,14 +87,14 @@ static void begin_tiles(Shapes *callers) { (void)callers; }
 static void end_tiles(const Shapes *callers) { (void)callers; }
 static void product_amx(const Product *p) { (void)p; }
 static void make_pairs(
-    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, ptrdiff_t columns,
+    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, int part, int parts,
     uint32_t *pairs) {
-    (void)b, (void)row, (void)k, (void)n, (void)scale, (void)columns, (void)pairs;
+    (void)b, (void)row, (void)k, (void)n, (void)scale, (void)part, (void)parts, (void)pairs;
 }
 static void make_transposed_pairs(
-    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, ptrdiff_t columns,
+    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, int part, int parts,
     uint32_t *pairs) {
-    (void)b, (void)row, (void)k, (void)n, (void)scale, (void)columns, (void)pairs;
+    (void)b, (void)row, (void)k, (void)n, (void)scale, (void)part, (void)parts, (void)pairs;
 }
 static void add_product_amx(
     ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t a_row, const float *b, float *c) {

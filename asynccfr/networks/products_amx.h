@@ -1,7 +1,10 @@
-/* The product of products.h with its matrices rounded to bfloat16, by Intel's tiles (AMX).
+/* The product of products.h with matrices in bfloat16, by Intel's tiles (AMX).
 
 A tile is 16 rows of 64 bytes. The left matrix goes in as [16 rows, 32 of k]; the right one as pairs,
-[16 of k / 2, 16 columns] of (b[k][j], b[k + 1][j]); their sums are float32 [16 rows, 16 columns]. */
+[16 of k / 2, 16 columns] of (b[k][j], b[k + 1][j]); their sums are float32 [16 rows, 16 columns].
+
+A number in bfloat16 is a part of it. What rounding has left of it can be rounded again, and again:
+three parts are all of a float32, and the six largest products of parts make one as exact. */
 
 #include <immintrin.h>
 #include <sys/syscall.h>
@@ -45,6 +48,15 @@ TILES static void end_tiles(const Shapes *callers) {
     else _tile_release();
 }
 
+/* What `parts` roundings to bfloat16 leave of x. */
+TILES_INLINE __m512 left_over(__m512 x, int parts) {
+    for (; parts > 0; parts--) {
+        const __m512i rounded = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(x));
+        x = _mm512_sub_ps(x, _mm512_castsi512_ps(_mm512_slli_epi32(rounded, 16)));
+    }
+    return x;
+}
+
 /* Both rounded to bfloat16, taking turns: low[0], high[0], low[1], high[1], ... */
 TILES_INLINE __m512i paired(__m512 low, __m512 high) {
     const __m512i in_turns = _mm512_set_epi16(
@@ -58,30 +70,38 @@ INLINE __mmask16 lanes(ptrdiff_t valid) {
     return valid >= 16 ? 0xffff : valid > 0 ? (1 << valid) - 1 : 0;
 }
 
-/* The pairs [ceil(k / 32) * 16, columns] of scale * b [k, n], its rows `row` apart, 0 beyond it. */
+/* Dwords of a tile. */
+#define TILE_SIZE 256
+
+/* The pairs of a part of scale * b [k, n], its rows `row` apart: tiles [n / 16, k / 32, parts]. */
 TILES static void make_pairs(
-    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, ptrdiff_t columns,
+    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, int part, int parts,
     uint32_t *pairs) {
     const __m512 by = _mm512_set1_ps(scale);
-    for (ptrdiff_t i = 0; i < (k + 31) / 32 * 32; i += 2, pairs += columns)
-        for (ptrdiff_t j = 0; j < n; j += 16) {
-            const float *at = b + i * row + j;
-            const __mmask16 valid = lanes(n - j);
-            const __m512 low = _mm512_maskz_loadu_ps(i < k ? valid : 0, at);
-            const __m512 high = _mm512_maskz_loadu_ps(i + 1 < k ? valid : 0, at + row);
-            _mm512_storeu_si512(pairs + j, paired(_mm512_mul_ps(low, by), _mm512_mul_ps(high, by)));
-        }
+    for (ptrdiff_t j = 0; j < n; j += 16)
+        for (ptrdiff_t i = 0; i < k; i += 32, pairs += parts * TILE_SIZE)
+            for (ptrdiff_t r = 0; r < 16; r++) {
+                const float *at = b + (i + 2 * r) * row + j;
+                const __mmask16 valid = lanes(n - j);
+                __m512 low = _mm512_maskz_loadu_ps(i + 2 * r < k ? valid : 0, at);
+                __m512 high = _mm512_maskz_loadu_ps(i + 2 * r + 1 < k ? valid : 0, at + row);
+                low = left_over(_mm512_mul_ps(low, by), part);
+                high = left_over(_mm512_mul_ps(high, by), part);
+                _mm512_storeu_si512(pairs + part * TILE_SIZE + 16 * r, paired(low, high));
+            }
 }
 
-/* The tile from (i, k) on of a [m, k]; its rows, `row` apart, are repeated beyond m. */
+/* A tile for each part of a [rows, columns], its rows `row` apart; beyond them the first again. */
 TILES_INLINE void take_rows(
-    const float *a, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t columns, __m512i tile[16]) {
+    const float *a, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t columns, const int parts, __m512i *tiles) {
     const __mmask16 first = lanes(columns), second = lanes(columns - 16);
     for (ptrdiff_t r = 0; r < 16; r++) {
         const float *at = a + (r < rows ? r : 0) * row;
-        const __m512 low = _mm512_maskz_loadu_ps(first, at);
-        const __m512 high = _mm512_maskz_loadu_ps(second, at + 16);
-        tile[r] = (__m512i)_mm512_cvtne2ps_pbh(high, low);
+        __m512 low = _mm512_maskz_loadu_ps(first, at), high = _mm512_maskz_loadu_ps(second, at + 16);
+        UNROLLED for (int part = 0; part < parts; part++) {
+            tiles[16 * part + r] = (__m512i)_mm512_cvtne2ps_pbh(high, low);
+            if (part + 1 < parts) low = left_over(low, 1), high = left_over(high, 1);
+        }
     }
 }
 
@@ -126,58 +146,72 @@ TILES_INLINE void take_columns(
 
 /* The same of a b that is kept transposed, [n, k]. */
 TILES static void make_transposed_pairs(
-    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, ptrdiff_t columns,
+    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, int part, int parts,
     uint32_t *pairs) {
     const __m512 by = _mm512_set1_ps(scale);
-    for (ptrdiff_t i = 0; i < k; i += 32)
-        for (ptrdiff_t j = 0; j < n; j += 16) {
+    for (ptrdiff_t j = 0; j < n; j += 16)
+        for (ptrdiff_t i = 0; i < k; i += 32, pairs += parts * TILE_SIZE) {
             __m512i x[16], y[16];
             UNROLLED for (int r = 0; r < 16; r++) {
                 const float *at = b + (j + r) * row + i;
                 const ptrdiff_t valid = j + r < n ? k - i : 0;
-                const __m512 low = _mm512_maskz_loadu_ps(lanes(valid), at);
-                const __m512 high = _mm512_maskz_loadu_ps(lanes(valid - 16), at + 16);
-                x[r] = (__m512i)_mm512_cvtne2ps_pbh(_mm512_mul_ps(high, by), _mm512_mul_ps(low, by));
+                __m512 low = _mm512_maskz_loadu_ps(lanes(valid), at);
+                __m512 high = _mm512_maskz_loadu_ps(lanes(valid - 16), at + 16);
+                low = left_over(_mm512_mul_ps(low, by), part);
+                high = left_over(_mm512_mul_ps(high, by), part);
+                x[r] = (__m512i)_mm512_cvtne2ps_pbh(high, low);
             }
             transpose_dwords(x, y);
             UNROLLED for (int r = 0; r < 16; r++)
-                _mm512_storeu_si512(pairs + (i / 2 + r) * columns + j, y[r]);
+                _mm512_storeu_si512(pairs + part * TILE_SIZE + 16 * r, y[r]);
         }
 }
 
-/* Tiles are named by constants: these are done for the first `tiles` of four. */
-#define ZERO(t, in) _tile_zero(t)
-#define LOAD(t, in) _tile_loadd(t, out + 16 * t, 4 * out_row)
-#define ADD(t, in) _tile_loadd(in, right + 16 * t, 4 * row); _tile_dpbf16ps(t, 7, in)
-#define STORE(t, in) _tile_stored(t, out + 16 * t, 4 * out_row)
-#define FOR_EACH_TILE(DO)                                                        \
-    do {                                                                         \
-        DO(0, 4);                                                                \
-        if (tiles > 1) { DO(1, 5); }                                             \
-        if (tiles > 2) { DO(2, 6); }                                             \
-        if (tiles > 3) { DO(3, 4); }                                             \
-    } while (0)
+/* Which parts of the left and of the right matrix are multiplied: all six of three, the last of one. */
+static const int PARTS_LEFT[] = {2, 1, 0, 1, 0, 0}, PARTS_RIGHT[] = {0, 1, 2, 0, 1, 0};
 
-/* Add up, or go on adding to, out [16, 16 * tiles]: of `depth` tiles on the left, and pairs. */
-TILES_INLINE void multiply(
-    const __m512i *left, const uint32_t *right, ptrdiff_t row, ptrdiff_t depth, const int tiles,
-    const int go_on, float *out, ptrdiff_t out_row) {
-    if (go_on) FOR_EACH_TILE(LOAD);
-    else FOR_EACH_TILE(ZERO);
-    for (; depth > 0; depth--, left += 16, right += 16 * row) {
-        _tile_loadd(7, left, 64);
-        FOR_EACH_TILE(ADD);
-    }
-    FOR_EACH_TILE(STORE);
+/* Go on adding to sums [16 * high, 16 * wide], with high and wide 1 or 2, their rows `row` apart.
+
+On the left and on the right there are `depth` tiles for each part, those of the second 16 rows
+`below` the first, and those of the second 16 columns `beside` them. */
+TILES_INLINE void add_tiles(
+    const int high, const int wide, ptrdiff_t depth, const int parts, const __m512i *left,
+    ptrdiff_t below, const uint32_t *pairs, ptrdiff_t beside, float *sums, ptrdiff_t row) {
+    float *second = sums + 16 * row;
+    _tile_loadd(0, sums, 4 * row);
+    if (wide > 1) _tile_loadd(1, sums + 16, 4 * row);
+    if (high > 1) _tile_loadd(2, second, 4 * row);
+    if (high > 1 && wide > 1) _tile_loadd(3, second + 16, 4 * row);
+    for (; depth > 0; depth--, left += 16 * parts, pairs += parts * TILE_SIZE)
+        for (int each = parts == 1 ? 5 : 0; each < 6; each++) {
+            const __m512i *rows = left + 16 * PARTS_LEFT[each];
+            const uint32_t *columns = pairs + PARTS_RIGHT[each] * TILE_SIZE;
+            _tile_loadd(4, rows, 64);
+            _tile_loadd(6, columns, 64);
+            _tile_dpbf16ps(0, 4, 6);
+            if (wide > 1) {
+                _tile_loadd(7, columns + beside, 64);
+                _tile_dpbf16ps(1, 4, 7);
+            }
+            if (high > 1) {
+                _tile_loadd(5, rows + below, 64);
+                _tile_dpbf16ps(2, 5, 6);
+            }
+            if (high > 1 && wide > 1) _tile_dpbf16ps(3, 5, 7);
+        }
+    _tile_stored(0, sums, 4 * row);
+    if (wide > 1) _tile_stored(1, sums + 16, 4 * row);
+    if (high > 1) _tile_stored(2, second, 4 * row);
+    if (high > 1 && wide > 1) _tile_stored(3, second + 16, 4 * row);
 }
 
 /* c from what has been summed up of it: rows from i, so many tiles of columns from j. */
 TILES_INLINE void finish(
-    const Product p, const int tiles, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j,
-    const float sums[][64], const int relu, const int adds) {
+    const Product p, const int wide, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j, const float sums[][32],
+    const int relu, const int adds) {
     const int starts = p.start.at != NULL;
     for (ptrdiff_t r = 0; r < rows; r++)
-        UNROLLED for (int t = 0; t < tiles; t++) {
+        UNROLLED for (int t = 0; t < wide; t++) {
             const ptrdiff_t column = j + 16 * t, to = (i + r) * p.n + column;
             __m512 sum = _mm512_load_ps(&sums[r][16 * t]);
             if (starts) {
@@ -193,61 +227,71 @@ TILES_INLINE void finish(
         }
 }
 
-/* Rows and k that are taken at once, so that tiles do not wait for what was just written. */
-#define ROWS 64
-#define DEPTH 8
+/* Tiles of k that are taken at once, before any is multiplied: what was just written is not ready. */
+#define DEPTH 16
 
-/* Every row by so many tiles of columns from j. */
-TILES_INLINE void columns_amx(const Product p, const int tiles, ptrdiff_t j) {
-    _Alignas(64) float sums[ROWS][64];
-    _Alignas(64) __m512i left[ROWS * DEPTH];
-    for (ptrdiff_t first = 0; first < p.m; first += ROWS) {
-        const ptrdiff_t rows = p.m - first < ROWS ? p.m - first : ROWS;
+/* So many tiles of rows from i. */
+TILES_INLINE void rows_amx(const Product p, const int parts, const int high, ptrdiff_t i) {
+    _Alignas(64) __m512i left[2 * DEPTH * 16 * parts];
+    _Alignas(64) float sums[32][32];
+    const ptrdiff_t rows = p.m - i < 32 ? p.m - i : 32, slabs = (p.k + 31) / 32;
+    const ptrdiff_t below = DEPTH * 16 * parts, beside = slabs * parts * TILE_SIZE;
+    for (ptrdiff_t j = 0; j < p.n; j += 32) {
+        const int wide = p.n - j > 16 ? 2 : 1;
+        for (int r = 0; r < 32; r++)
+            UNROLLED for (int t = 0; t < 32; t += 16)
+                _mm512_store_ps(&sums[r][t], _mm512_setzero_ps());
         for (ptrdiff_t k = 0; k < p.k; k += 32 * DEPTH) {
-            const ptrdiff_t left_k = p.k - k, depth = left_k < 32 * DEPTH ? (left_k + 31) / 32 : DEPTH;
-            for (ptrdiff_t i = 0; i < rows; i += 16)
-                for (ptrdiff_t d = 0; d < depth; d++)
-                    take_rows(
-                        p.a.at + (first + i) * p.a.row + k + 32 * d, p.a.row, rows - i,
-                        left_k - 32 * d, left + i * depth + 16 * d);
+            const ptrdiff_t ahead = p.k - k, depth = ahead < 32 * DEPTH ? (ahead + 31) / 32 : DEPTH;
+            const uint32_t *pairs = p.pairs + (j / 16 * slabs + k / 32) * parts * TILE_SIZE;
+            if (j == 0 || p.k > 32 * DEPTH)
+                for (int t = 0; t < high; t++)
+                    for (ptrdiff_t d = 0; d < depth; d++)
+                        take_rows(
+                            p.a.at + (i + 16 * t) * p.a.row + k + 32 * d, p.a.row, rows - 16 * t,
+                            ahead - 32 * d, parts, left + t * below + 16 * parts * d);
             WRITTEN;
-            for (ptrdiff_t i = 0; i < rows; i += 16)
-                multiply(
-                    left + i * depth, p.pairs + k / 2 * p.n + j, p.n, depth, tiles, k > 0, sums[i], 64);
+            if (wide > 1) add_tiles(high, 2, depth, parts, left, below, pairs, beside, sums[0], 32);
+            else add_tiles(high, 1, depth, parts, left, below, pairs, beside, sums[0], 32);
         }
-        if (p.relu && p.added) finish(p, tiles, first, rows, j, sums, 1, 1);
-        else if (p.relu) finish(p, tiles, first, rows, j, sums, 1, 0);
-        else if (p.added) finish(p, tiles, first, rows, j, sums, 0, 1);
-        else finish(p, tiles, first, rows, j, sums, 0, 0);
+        if (wide == 1) finish(p, 1, i, rows, j, sums, p.relu, p.added != NULL);
+        else if (p.relu && p.added) finish(p, 2, i, rows, j, sums, 1, 1);
+        else if (p.relu) finish(p, 2, i, rows, j, sums, 1, 0);
+        else if (p.added) finish(p, 2, i, rows, j, sums, 0, 1);
+        else finish(p, 2, i, rows, j, sums, 0, 0);
     }
 }
 
+TILES_INLINE void all_rows_amx(const Product *p, const int parts) {
+    ptrdiff_t i = 0;
+    for (; i + 16 < p->m; i += 32) rows_amx(*p, parts, 2, i);
+    if (i < p->m) rows_amx(*p, parts, 1, i);
+}
+
 TILES static void product_amx(const Product *p) {
-    ptrdiff_t j = 0;
-    for (; j + 64 <= p->n; j += 64) columns_amx(*p, 4, j);
-    for (; j + 32 <= p->n; j += 32) columns_amx(*p, 2, j);
-    for (; j < p->n; j += 16) columns_amx(*p, 1, j);
+    if (p->parts == 1) all_rows_amx(p, 1);
+    else all_rows_amx(p, 3);
 }
 
 /* c [m, n] += a' b for a [k, m] with rows `a_row` apart and b [k, n]; c has 16 * ceil(m / 16) rows. */
 TILES static void add_product_amx(
     ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t a_row, const float *b, float *c) {
-    _Alignas(64) uint32_t pairs[16 * 64];
-    _Alignas(64) __m512i left[16];
+    _Alignas(64) uint32_t pairs[2 * TILE_SIZE];
+    _Alignas(64) __m512i left[2 * 16];
     for (ptrdiff_t first = 0; first < k; first += 32, a += 32 * a_row, b += 32 * n)
-        for (ptrdiff_t j = 0; j < n; j += 64) {
-            const ptrdiff_t columns = n - j < 64 ? n - j : 64;
-            make_pairs(b + j, n, k - first < 32 ? k - first : 32, columns, 1, columns, pairs);
-            for (ptrdiff_t i = 0; i < m; i += 16) {
+        for (ptrdiff_t j = 0; j < n; j += 32) {
+            const int wide = n - j > 16 ? 2 : 1;
+            make_pairs(b + j, n, k - first < 32 ? k - first : 32, 16 * wide, 1, 0, 1, pairs);
+            for (ptrdiff_t i = 0; i < m; i += 32) {
+                const int high = m - i > 16 ? 2 : 1;
                 float *out = c + i * n + j;
-                take_columns(a + i, a_row, k - first, m - i, left);
+                for (int t = 0; t < high; t++)
+                    take_columns(a + i + 16 * t, a_row, k - first, m - i - 16 * t, left + 16 * t);
                 WRITTEN;
-                switch (columns / 16) {
-                case 4: multiply(left, pairs, columns, 1, 4, 1, out, n); break;
-                case 3: multiply(left, pairs, columns, 1, 3, 1, out, n); break;
-                case 2: multiply(left, pairs, columns, 1, 2, 1, out, n); break;
-                case 1: multiply(left, pairs, columns, 1, 1, 1, out, n); break;
-                }
+                if (high > 1 && wide > 1) add_tiles(2, 2, 1, 1, left, 16, pairs, TILE_SIZE, out, n);
+                else if (wide > 1) add_tiles(1, 2, 1, 1, left, 16, pairs, TILE_SIZE, out, n);
+                else if (high > 1) add_tiles(2, 1, 1, 1, left, 16, pairs, TILE_SIZE, out, n);
+                else add_tiles(1, 1, 1, 1, left, 16, pairs, TILE_SIZE, out, n);
             }
         }
 }
@@ -255,10 +299,5 @@ TILES static void add_product_amx(
 #undef TILES
 #undef TILES_INLINE
 #undef WRITTEN
-#undef ZERO
-#undef LOAD
-#undef ADD
-#undef STORE
-#undef FOR_EACH_TILE
-#undef ROWS
 #undef DEPTH
+#undef TILE_SIZE
