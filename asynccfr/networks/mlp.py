@@ -1,4 +1,7 @@
-"""The multilayer perceptron: knows nothing of the game."""
+"""The multilayer perceptron: knows nothing of the game.
+
+It learns in torch. Where the CPU has tiles (AMX), batches are inferred by a compiled kernel.
+"""
 
 import os
 from collections.abc import Callable, Iterable
@@ -14,7 +17,8 @@ from asynccfr.networks.network import Network
 from asynccfr.networks.perceptron_kernel import PerceptronKernel, available
 from asynccfr.seeding import Rng
 
-FEW_ROWS = 64  # not worth waking threads for
+FEW_ROWS = 64  # torch is as quick with so few
+LEAST_ROWS = 32  # worth a thread of their own
 
 
 @cache
@@ -28,10 +32,11 @@ os.register_at_fork(after_in_child=threads.cache_clear)
 def in_threads(forward: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
     """The outputs for rows, an equal part of them in each of as many threads as torch has."""
     count = torch.get_num_threads()
-    if count == 1 or len(rows) <= FEW_ROWS:
+    if count == 1:
         return forward(rows)
-    parts = rows.split(-(-len(rows) // count))
-    return torch.cat(list(threads(count).map(forward, parts)))
+    own, *others = rows.split(max(LEAST_ROWS, -(-len(rows) // count)))
+    elsewhere = [threads(count).submit(forward, part) for part in others]
+    return torch.cat([forward(own), *(each.result() for each in elsewhere)])
 
 
 class MLP(Network):
@@ -56,7 +61,7 @@ class MLP(Network):
         return linear(rows, *output)
 
     def infer(self, rows: Tensor) -> Tensor:
-        if available() and rows.device.type == "cpu" and rows.dtype == torch.float32:
+        if available() and rows.device.type == "cpu" and len(rows) > FEW_ROWS:
             if not self._kernel.loaded:
                 half = self.biases[0].dtype == torch.bfloat16
                 layers = ([each.float() for each in part] for part in (self.weights, self.biases))

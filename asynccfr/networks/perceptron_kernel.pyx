@@ -54,7 +54,7 @@ cdef class PerceptronKernel:
         `half` rounds what is multiplied to bfloat16. Raises ValueError for another shape or type.
         """
         cdef Py_ssize_t i
-        cdef Linear* map
+        cdef Linear* map = NULL
         self.loaded = False
         self.memory = []
         free(self.map)
@@ -75,7 +75,12 @@ cdef class PerceptronKernel:
         self.loaded = True
 
     def forward(self, rows):
-        """Outputs float32 [n, outputs] for rows [n, inputs]. Raises ValueError for others."""
+        """Outputs float32 [n, outputs] for rows [n, inputs]; ValueError for others.
+
+        What a row gets does not depend on the others.
+        """
+        if not self.loaded:
+            raise RuntimeError("forward: expected load, with the network's parameters, before")
         cdef Py_ssize_t n = len(rows), inputs = self.sizes[0], outputs = self.sizes[-1], first, i
         cdef const float* x = address(rows, (n, inputs))
         result = torch.empty((n, outputs))

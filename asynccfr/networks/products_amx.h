@@ -3,8 +3,8 @@
 A tile is 16 rows of 64 bytes. The left matrix goes in as [16 rows, 32 of k]; the right one as pairs,
 [16 of k / 2, 16 columns] of (b[k][j], b[k + 1][j]); their sums are float32 [16 rows, 16 columns].
 
-A number in bfloat16 is a part of it. What rounding has left of it can be rounded again, and again:
-three parts are all of a float32, and the six largest products of parts make one as exact. */
+A float32 is the sum of three parts in bfloat16, eight bits each; the six largest products of parts
+make a product that is as exact. Where one part is meant to be all, the number is rounded to it. */
 
 #include <immintrin.h>
 #include <sys/syscall.h>
@@ -48,21 +48,36 @@ TILES static void end_tiles(const Shapes *callers) {
     else _tile_release();
 }
 
-/* What `parts` roundings to bfloat16 leave of x. */
-TILES_INLINE __m512 left_over(__m512 x, int parts) {
-    for (; parts > 0; parts--) {
-        const __m512i rounded = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(x));
-        x = _mm512_sub_ps(x, _mm512_castsi512_ps(_mm512_slli_epi32(rounded, 16)));
+/* A part of x: what is left when the parts before it have been taken away. Bits beyond it remain. */
+TILES_INLINE __m512 part_of(__m512 x, int part) {
+    for (; part > 0; part--) {
+        const __m512i first = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0xffff0000));
+        x = _mm512_sub_ps(x, _mm512_castsi512_ps(first));
     }
     return x;
 }
 
-/* Both rounded to bfloat16, taking turns: low[0], high[0], low[1], high[1], ... */
-TILES_INLINE __m512i paired(__m512 low, __m512 high) {
+/* The upper halves of low, then of high: the first parts of numbers. */
+TILES_INLINE __m512i upper_halves(__m512 low, __m512 high) {
+    const __m512i in_order = _mm512_set_epi16(
+        63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29, 27, 25, 23, 21, 19, 17,
+        15, 13, 11, 9, 7, 5, 3, 1);
+    return _mm512_permutex2var_epi16(
+        _mm512_castps_si512(low), in_order, _mm512_castps_si512(high));
+}
+
+/* One of `parts` parts of low, then of high. */
+TILES_INLINE __m512i words(__m512 low, __m512 high, int part, int parts) {
+    if (parts == 1) return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+    return upper_halves(part_of(low, part), part_of(high, part));
+}
+
+/* Words in turns: of low[0], high[0], low[1], high[1], ... */
+TILES_INLINE __m512i paired(__m512i low_then_high) {
     const __m512i in_turns = _mm512_set_epi16(
         31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3,
         18, 2, 17, 1, 16, 0);
-    return _mm512_permutexvar_epi16(in_turns, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+    return _mm512_permutexvar_epi16(in_turns, low_then_high);
 }
 
 /* The first `valid` of 16 lanes, or fewer, or none. */
@@ -83,11 +98,11 @@ TILES static void make_pairs(
             for (ptrdiff_t r = 0; r < 16; r++) {
                 const float *at = b + (i + 2 * r) * row + j;
                 const __mmask16 valid = lanes(n - j);
-                __m512 low = _mm512_maskz_loadu_ps(i + 2 * r < k ? valid : 0, at);
-                __m512 high = _mm512_maskz_loadu_ps(i + 2 * r + 1 < k ? valid : 0, at + row);
-                low = left_over(_mm512_mul_ps(low, by), part);
-                high = left_over(_mm512_mul_ps(high, by), part);
-                _mm512_storeu_si512(pairs + part * TILE_SIZE + 16 * r, paired(low, high));
+                const __m512 low = _mm512_maskz_loadu_ps(i + 2 * r < k ? valid : 0, at);
+                const __m512 high = _mm512_maskz_loadu_ps(i + 2 * r + 1 < k ? valid : 0, at + row);
+                const __m512i both =
+                    words(_mm512_mul_ps(low, by), _mm512_mul_ps(high, by), part, parts);
+                _mm512_storeu_si512(pairs + part * TILE_SIZE + 16 * r, paired(both));
             }
 }
 
@@ -99,8 +114,8 @@ TILES_INLINE void take_rows(
         const float *at = a + (r < rows ? r : 0) * row;
         __m512 low = _mm512_maskz_loadu_ps(first, at), high = _mm512_maskz_loadu_ps(second, at + 16);
         UNROLLED for (int part = 0; part < parts; part++) {
-            tiles[16 * part + r] = (__m512i)_mm512_cvtne2ps_pbh(high, low);
-            if (part + 1 < parts) low = left_over(low, 1), high = left_over(high, 1);
+            tiles[16 * part + r] = words(low, high, 0, parts);
+            if (part + 1 < parts) low = part_of(low, 1), high = part_of(high, 1);
         }
     }
 }
@@ -139,7 +154,7 @@ TILES_INLINE void take_columns(
         const float *at = a + 2 * r * row;
         const __m512 low = _mm512_maskz_loadu_ps(2 * r < rows ? valid : 0, at);
         const __m512 high = _mm512_maskz_loadu_ps(2 * r + 1 < rows ? valid : 0, at + row);
-        x[r] = paired(low, high);
+        x[r] = paired(words(low, high, 0, 1));
     }
     transpose_dwords(x, tile);
 }
@@ -155,11 +170,9 @@ TILES static void make_transposed_pairs(
             UNROLLED for (int r = 0; r < 16; r++) {
                 const float *at = b + (j + r) * row + i;
                 const ptrdiff_t valid = j + r < n ? k - i : 0;
-                __m512 low = _mm512_maskz_loadu_ps(lanes(valid), at);
-                __m512 high = _mm512_maskz_loadu_ps(lanes(valid - 16), at + 16);
-                low = left_over(_mm512_mul_ps(low, by), part);
-                high = left_over(_mm512_mul_ps(high, by), part);
-                x[r] = (__m512i)_mm512_cvtne2ps_pbh(high, low);
+                const __m512 low = _mm512_maskz_loadu_ps(lanes(valid), at);
+                const __m512 high = _mm512_maskz_loadu_ps(lanes(valid - 16), at + 16);
+                x[r] = words(_mm512_mul_ps(low, by), _mm512_mul_ps(high, by), part, parts);
             }
             transpose_dwords(x, y);
             UNROLLED for (int r = 0; r < 16; r++)
@@ -228,23 +241,24 @@ TILES_INLINE void finish(
 }
 
 /* Tiles of k that are taken at once, before any is multiplied: what was just written is not ready. */
-#define DEPTH 16
+#define DEPTH 32
 
-/* So many tiles of rows from i. */
-TILES_INLINE void rows_amx(const Product p, const int parts, const int high, ptrdiff_t i) {
+/* So many tiles of rows from i, columns from `from` to `to`. */
+TILES_INLINE void rows_amx(
+    const Product p, const int parts, const int high, ptrdiff_t i, ptrdiff_t from, ptrdiff_t to) {
     _Alignas(64) __m512i left[2 * DEPTH * 16 * parts];
     _Alignas(64) float sums[32][32];
     const ptrdiff_t rows = p.m - i < 32 ? p.m - i : 32, slabs = (p.k + 31) / 32;
     const ptrdiff_t below = DEPTH * 16 * parts, beside = slabs * parts * TILE_SIZE;
-    for (ptrdiff_t j = 0; j < p.n; j += 32) {
-        const int wide = p.n - j > 16 ? 2 : 1;
+    for (ptrdiff_t j = from; j < to; j += 32) {
+        const int wide = to - j > 16 ? 2 : 1;
         for (int r = 0; r < 32; r++)
             UNROLLED for (int t = 0; t < 32; t += 16)
                 _mm512_store_ps(&sums[r][t], _mm512_setzero_ps());
         for (ptrdiff_t k = 0; k < p.k; k += 32 * DEPTH) {
             const ptrdiff_t ahead = p.k - k, depth = ahead < 32 * DEPTH ? (ahead + 31) / 32 : DEPTH;
             const uint32_t *pairs = p.pairs + (j / 16 * slabs + k / 32) * parts * TILE_SIZE;
-            if (j == 0 || p.k > 32 * DEPTH)
+            if (j == from || p.k > 32 * DEPTH)
                 for (int t = 0; t < high; t++)
                     for (ptrdiff_t d = 0; d < depth; d++)
                         take_rows(
@@ -262,10 +276,15 @@ TILES_INLINE void rows_amx(const Product p, const int parts, const int high, ptr
     }
 }
 
+/* Of the right matrix as much at a time as stays in a core's own cache, half of 2 MiB. */
 TILES_INLINE void all_rows_amx(const Product *p, const int parts) {
-    ptrdiff_t i = 0;
-    for (; i + 16 < p->m; i += 32) rows_amx(*p, parts, 2, i);
-    if (i < p->m) rows_amx(*p, parts, 1, i);
+    const ptrdiff_t size = 2 * parts * TILE_SIZE * sizeof *p->pairs * ((p->k + 31) / 32);
+    const ptrdiff_t columns = size < 13 << 16 ? (13 << 16) / size * 32 : 32;
+    for (ptrdiff_t from = 0, i; from < p->n; from += columns) {
+        const ptrdiff_t to = p->n - from < columns ? p->n : from + columns;
+        for (i = 0; i + 16 < p->m; i += 32) rows_amx(*p, parts, 2, i, from, to);
+        if (i < p->m) rows_amx(*p, parts, 1, i, from, to);
+    }
 }
 
 TILES static void product_amx(const Product *p) {
