@@ -26,7 +26,8 @@ def threads(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, "asynccfr-rows")
 
 
-os.register_at_fork(after_in_child=threads.cache_clear)
+if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
+    os.register_at_fork(after_in_child=threads.cache_clear)
 
 
 def in_threads(forward: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
@@ -34,7 +35,7 @@ def in_threads(forward: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
     count = torch.get_num_threads()
     if count == 1:
         return forward(rows)
-    own, *others = rows.split(max(LEAST_ROWS, -(-len(rows) // count)))
+    own, *others = torch.split(rows, max(LEAST_ROWS, -(-len(rows) // count)))
     elsewhere = [threads(count).submit(forward, part) for part in others]
     return torch.cat([forward(own), *(each.result() for each in elsewhere)])
 
@@ -63,15 +64,17 @@ class MLP(Network):
     def infer(self, rows: Tensor) -> Tensor:
         if available() and rows.device.type == "cpu" and len(rows) > FEW_ROWS:
             if not self._kernel.loaded:
-                half = self.biases[0].dtype == torch.bfloat16
-                layers = ([each.float() for each in part] for part in (self.weights, self.biases))
-                self._kernel.load(*layers, half)
+                self.load_kernel()
             return in_threads(self._kernel.forward, rows.contiguous())
         *hidden, (weight, bias) = zip(self.weights, self.biases, strict=True)
         rows = rows.to(bias.dtype)
         for i, (w, b) in enumerate(hidden):
             rows = torch.addmm(b, rows, w.t(), out=self.hidden(i, len(rows), b)).relu_()
         return torch.addmm(bias, rows, weight.t())
+
+    def load_kernel(self) -> None:
+        weights, biases = ([each.float() for each in part] for part in (self.weights, self.biases))
+        self._kernel.load(weights, biases, half=self.biases[0].dtype == torch.bfloat16)
 
     def hidden(self, layer: int, n: int, bias: Tensor) -> Tensor:
         """Memory for a layer's units [n, width], kept: fresh memory costs a fault for each page."""
