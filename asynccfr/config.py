@@ -141,7 +141,7 @@ class LastIterate(Struct, tag="last_iterate", **type_tagged):
     """The agent is the network that plays."""
 
     greedy: Annotated[
-        bool, doc("always its likeliest action: wins more, but can be seen through")
+        bool, doc("play the likeliest action always, which an opponent can see through")
     ] = False
 
 

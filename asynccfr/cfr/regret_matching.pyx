@@ -22,14 +22,12 @@ cdef void policy_from_outputs(
     for i in range(n):
         if rule == Rule.SOFTMAX:
             policy[i] = exp(outputs[i] - highest)
-        elif rule == Rule.GREEDY:
-            policy[i] = outputs[i] == highest
-        elif highest > 0:
+        elif rule != Rule.GREEDY and highest > 0:
             policy[i] = outputs[i] if outputs[i] > 0 else 0.0
-        elif rule == Rule.REGRET_MATCHING_HIGHEST:
-            policy[i] = outputs[i] == highest
-        else:
+        elif rule == Rule.REGRET_MATCHING_UNIFORM:
             policy[i] = 1.0
+        else:
+            policy[i] = outputs[i] == highest
         total += policy[i]
     for i in range(n):
         policy[i] /= total

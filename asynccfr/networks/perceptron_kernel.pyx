@@ -14,7 +14,7 @@ from asynccfr.networks.memory cimport address, zeros
 
 import torch
 
-# Rows at a time: all layers of so many rows stay in the nearer caches.
+# Rows at a time, for whose units there is memory: many share what it costs to read the weights.
 cdef Py_ssize_t ROWS = 512
 
 
