@@ -13,7 +13,8 @@ from torch import Tensor
 class Adam:
     """Moves parameters, float32 leaves on one device, by their gradients.
 
-    They become parts of one vector, so that a step is one for all of them.
+    They become parts of one vector, so that a step is one for all of them. What puts others in
+    their place, as another Adam, device or type does, ends that: `descend` raises RuntimeError.
     """
 
     def __init__(self, parameters: Iterable[Tensor], learning_rate: float) -> None:
@@ -46,6 +47,8 @@ class Adam:
 
     def descend(self, loss: Tensor, max_gradient_norm: float) -> None:
         """Take a step down a scalar loss, its gradient scaled down to at most that norm."""
+        if self.parameters[0].data_ptr() != self._values.data_ptr():
+            raise RuntimeError("descend: the parameters have been moved since; make another Adam")
         found = torch.autograd.grad(loss, self.parameters)
         gradient = torch.cat([part.reshape(-1) for part in found])
         with torch.no_grad():

@@ -82,7 +82,8 @@ class Equivariant(Network):
 
     def forward(self, rows: Tensor) -> Tensor:
         rows = self.blocks_first(rows)
-        if self.suits_kernel(rows) and torch.is_grad_enabled() and not rows.requires_grad:
+        learns = torch.is_grad_enabled() and self.input_bias.dtype == torch.float32
+        if learns and self.suits_kernel(rows) and not rows.requires_grad:
             half = torch.is_autocast_enabled("cpu")
             outputs: Tensor = KernelStep.apply(self.kernel, half, rows, *self.kernel_parameters())  # type: ignore[no-untyped-call]
         else:
@@ -93,8 +94,8 @@ class Equivariant(Network):
         rows = self.blocks_first(rows)
         if not self.suits_kernel(rows):
             return self.in_order(self.by_torch(rows.to(self.input_bias.dtype)))
-        if not self.kernel.loaded:
-            half = self.input_bias.dtype == torch.bfloat16
+        half = self.input_bias.dtype == torch.bfloat16
+        if not self.kernel.loaded or self.kernel.half != half:
             self.kernel.load((each.float() for each in self.kernel_parameters()), half)
         return self.in_order(self.kernel.forward(rows.contiguous(), keep=False))
 

@@ -1,4 +1,4 @@
-"""Forward and backward of the equivariant network in float32 on one core, each one call without the GIL.
+"""Forward and backward of the equivariant network on one core, each one call without the GIL.
 
 Both take a few rows at a time, a tile, whose activations stay in the nearest caches. After the input
 and after every layer a tile keeps h [blocks + 1, rows, width], the last block the sum of the others:
@@ -29,12 +29,12 @@ cdef class EquivariantKernel:
 
     Attributes:
         loaded: whether it has parameters, and no gradients of theirs were asked for since.
-        half: whether those are for products in bfloat16.
+        half: whether those may be rounded to bfloat16.
         turn: counts the forwards; a backward belongs to the last one.
     """
 
     cdef readonly bint loaded, half
-    cdef bint allocated, busy
+    cdef bint allocated, busy, tiles
     cdef readonly Py_ssize_t turn
     cdef tuple sizes
     cdef list linear, shapes  # of the maps; of the parameters
@@ -130,7 +130,7 @@ cdef class EquivariantKernel:
         """
         self.begin()
         try:
-            self.pack_all(tuple(parameters), half and tiles_allowed())  # held until their memory was read
+            self.pack_all(tuple(parameters), half)  # held until their memory has been read
         finally:
             self.busy = False
 
@@ -168,9 +168,10 @@ cdef class EquivariantKernel:
         if not self.allocated:
             self.allocate()
         self.point(parameters)
+        self.tiles = half and tiles_allowed()
         with nogil:
             for i in range(self.maps):
-                self.map[i].parts = half
+                self.map[i].parts = self.tiles
                 pack(&self.map[i])
         self.loaded, self.half = True, half
         return 0
@@ -190,7 +191,7 @@ cdef class EquivariantKernel:
         self.rows = rows if keep else None
         cdef Shapes callers
         with nogil:
-            if self.half:
+            if self.tiles:
                 begin_tiles(&callers)
             for tile in range(tiles(n)):
                 first = tile * TILE
@@ -198,7 +199,7 @@ cdef class EquivariantKernel:
                     min(TILE, n - first), x + first * self.tensor_size,
                     self.h + (first * self.row_size if keep else 0), out + first * self.num_actions,
                 )
-            if self.half:
+            if self.tiles:
                 end_tiles(&callers)
         return outputs
 
@@ -212,7 +213,7 @@ cdef class EquivariantKernel:
         self.point(gradients)
         cdef Shapes callers
         with nogil:
-            if self.half:
+            if self.tiles:
                 begin_tiles(&callers)
             for i in range(self.maps):
                 forget_gradient(&self.map[i])
@@ -224,7 +225,7 @@ cdef class EquivariantKernel:
                 )
             for i in range(self.maps):
                 unpack_gradient(&self.map[i])
-            if self.half:
+            if self.tiles:
                 end_tiles(&callers)
         self.loaded = False  # parameters change where gradients are asked for
         return gradients

@@ -1,4 +1,4 @@
-"""A linear map in float32 on memory of its own, packed for products.h; inline, for kernels to cimport.
+"""A linear map on memory of its own, packed for products.h; inline, for kernels to cimport.
 
 Rows of its memory are a multiple of 16 floats long, and what is beyond their end is 0.
 """
@@ -28,11 +28,10 @@ cdef extern from "products.h" nogil:
     bint tiles_allowed()
     void begin_tiles(Shapes* callers)
     void end_tiles(const Shapes* callers)
-    void make_pairs(
-        const float* b, Py_ssize_t row, Py_ssize_t k, Py_ssize_t n, float scale, int part, int parts,
-        uint32_t* pairs,
+    void pair_rows(
+        const float* b, Py_ssize_t row, Py_ssize_t k, Py_ssize_t n, float scale, uint32_t* pairs
     )
-    void make_transposed_pairs(
+    void pair_columns(
         const float* b, Py_ssize_t row, Py_ssize_t k, Py_ssize_t n, float scale, int part, int parts,
         uint32_t* pairs,
     )
@@ -51,13 +50,13 @@ cdef struct Linear:
     Py_ssize_t inputs, outputs
     Py_ssize_t row, input_row  # the same, padded
     float scale  # what the weights are multiplied by
-    float* weights  # [input_row, row]
+    float* weights  # [inputs, row]
     float* bias  # [row]
-    float* gradient  # of weights without the scale, then of the bias
+    float* gradient  # of the weights, without the scale, [input_row, row], then of the bias, [row]
     float* transposed  # weights, [outputs, input_row]
-    int parts  # of products in bfloat16, 0 for products in float32
-    uint32_t* pairs  # of weights for them
-    uint32_t* transposed_pairs  # for the way back, for which there may be one part
+    int parts  # of the weights in bfloat16, for tiles; 0 without: only with one there is a way back
+    uint32_t* pairs  # of the weights' parts
+    uint32_t* transposed_pairs  # of the transposed weights
     float* outer  # weights or their gradient as torch has them, [outputs, inputs]
     float* outer_bias  # the same of the bias, [outputs]; NULL without
 
@@ -100,7 +99,7 @@ cdef inline void go_back(
     """out [n, input_row] = g W' + start + added, for gradients g [n, row] of the outputs."""
     cdef Product p = Product(
         n, map.input_row, map.outputs, Matrix(g, map.row, 1), map.transposed,
-        pairs(map, map.transposed_pairs), map.parts, Matrix(start, map.input_row, 1), 0, added, out,
+        pairs(map, map.transposed_pairs), 1, Matrix(start, map.input_row, 1), 0, added, out,
     )
     product(&p)
 
@@ -146,11 +145,9 @@ cdef inline void pack(const Linear* map) noexcept nogil:
         memcpy(map.bias, map.outer_bias, outputs * sizeof(float))
     if map.parts:
         for i in range(map.parts):
-            make_transposed_pairs(
-                map.outer, inputs, inputs, outputs, map.scale, i, map.parts, map.pairs
-            )
+            pair_columns(map.outer, inputs, inputs, outputs, map.scale, i, map.parts, map.pairs)
         if map.transposed_pairs is not NULL:
-            make_pairs(map.outer, inputs, outputs, inputs, map.scale, 0, 1, map.transposed_pairs)
+            pair_rows(map.outer, inputs, outputs, inputs, map.scale, map.transposed_pairs)
     else:
         transpose(outputs, inputs, map.outer, inputs, map.weights, row, map.scale)
         for i in range(outputs):

@@ -22,21 +22,21 @@ LEAST_ROWS = 32  # worth a thread of their own
 
 
 @cache
-def threads(count: int) -> ThreadPoolExecutor:
+def helpers(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, "asynccfr-rows")
 
 
 if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
-    os.register_at_fork(after_in_child=threads.cache_clear)
+    os.register_at_fork(after_in_child=helpers.cache_clear)
 
 
-def in_threads(forward: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+def among_threads(forward: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
     """The outputs for rows, an equal part of them in each of as many threads as torch has."""
     count = torch.get_num_threads()
     if count == 1:
         return forward(rows)
     own, *others = torch.split(rows, max(LEAST_ROWS, -(-len(rows) // count)))
-    elsewhere = [threads(count).submit(forward, part) for part in others]
+    elsewhere = [helpers(count - 1).submit(forward, part) for part in others]
     return torch.cat([forward(own), *(each.result() for each in elsewhere)])
 
 
@@ -55,22 +55,30 @@ class MLP(Network):
         self._kernel = PerceptronKernel(*sizes)
 
     def forward(self, rows: Tensor) -> Tensor:
-        self._kernel.loaded = False  # parameters change where the network learns
         *hidden, output = zip(self.weights, self.biases, strict=True)
         for weight, bias in hidden:
             rows = linear(rows, weight, bias).relu()
         return linear(rows, *output)
 
     def infer(self, rows: Tensor) -> Tensor:
-        if available() and rows.device.type == "cpu" and len(rows) > FEW_ROWS:
+        if self.suits_kernel(rows):
             if not self._kernel.loaded:
                 self.load_kernel()
-            return in_threads(self._kernel.forward, rows.contiguous())
+            return among_threads(self._kernel.forward, rows.contiguous())
         *hidden, (weight, bias) = zip(self.weights, self.biases, strict=True)
         rows = rows.to(bias.dtype)
         for i, (w, b) in enumerate(hidden):
             rows = torch.addmm(b, rows, w.t(), out=self.hidden(i, len(rows), b)).relu_()
         return torch.addmm(bias, rows, weight.t())
+
+    def suits_kernel(self, rows: Tensor) -> bool:
+        return (
+            len(rows) > FEW_ROWS
+            and rows.device.type == "cpu"
+            and rows.dtype == torch.float32
+            and self.biases[0].dtype in (torch.float32, torch.bfloat16)
+            and available()
+        )
 
     def load_kernel(self) -> None:
         weights, biases = ([each.float() for each in part] for part in (self.weights, self.biases))

@@ -1,11 +1,13 @@
 """A multilayer perceptron's forward by a processor's tiles, one call without the GIL.
 
-Its float32 is as exact as any, of three parts in bfloat16 of every number, and several times faster.
+In float32 every number is the sum of three in bfloat16, and sums of products are as exact as torch's.
 """
 
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
+
+from itertools import pairwise
 
 from asynccfr.networks.linear cimport (
     Linear, Shapes, apply, begin_tiles, end_tiles, pack, padded, tiles_allowed,
@@ -24,13 +26,15 @@ def available():
 
 
 cdef class PerceptronKernel:
-    """The packed parameters of a perceptron of some sizes; threads may share it.
+    """The packed parameters of a perceptron of some sizes.
+
+    Threads may call `forward` at once; `load` needs the kernel for itself.
 
     Attributes:
         loaded: whether it has parameters.
     """
 
-    cdef public bint loaded
+    cdef readonly bint loaded
     cdef tuple sizes
     cdef list memory  # tensors: what the pointers point into
     cdef Py_ssize_t layers, width
@@ -51,8 +55,11 @@ cdef class PerceptronKernel:
     def load(self, weights, biases, bint half):
         """Pack weights [outputs, inputs] and biases of every layer, float32.
 
-        `half` rounds what is multiplied to bfloat16. Raises ValueError for another shape or type.
+        `half` rounds what is multiplied to bfloat16. Raises ValueError for another shape, type or
+        number of layers, RuntimeError where there are no tiles.
         """
+        if not tiles_allowed():
+            raise RuntimeError("load: this processor has no tiles, or the system does not allow them")
         cdef Py_ssize_t i
         cdef Linear* map = NULL
         self.loaded = False
@@ -61,9 +68,11 @@ cdef class PerceptronKernel:
         self.map = <Linear*>calloc(self.layers, sizeof(Linear))
         if self.map is NULL:
             raise MemoryError
-        for i, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+        shapes = pairwise(self.sizes)
+        for i, (weight, bias, shape) in enumerate(zip(weights, biases, shapes, strict=True)):
             map = self.map + i
-            map.inputs, map.outputs, map.scale = self.sizes[i], self.sizes[i + 1], 1
+            map.scale = 1
+            map.inputs, map.outputs = shape
             map.row, map.input_row, map.parts = padded(map.outputs), padded(map.inputs), 1 if half else 3
             map.outer = address(weight, (map.outputs, map.inputs))
             map.outer_bias = address(bias, (map.outputs,))
@@ -93,12 +102,12 @@ cdef class PerceptronKernel:
             begin_tiles(&callers)
             for i in range((n + ROWS - 1) // ROWS):
                 first = i * ROWS
-                self.some(min(ROWS, n - first), x + first * inputs, at, out + first * outputs)
+                self.all_layers(min(ROWS, n - first), x + first * inputs, at, out + first * outputs)
             end_tiles(&callers)
         self.units.append(units)
         return result
 
-    cdef void some(self, Py_ssize_t n, const float* x, float* units, float* out) noexcept nogil:
+    cdef void all_layers(self, Py_ssize_t n, const float* x, float* units, float* out) noexcept nogil:
         cdef Py_ssize_t row = self.map.inputs, i
         cdef Linear* map = self.map
         for i in range(self.layers):

@@ -6,6 +6,7 @@ padded to a multiple of 16 floats. */
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* Element (i, j) is at[i * row + j * column]. */
 typedef struct {
@@ -16,12 +17,11 @@ typedef struct {
 /* c = added + relu(start + a b): c is [m, n], a [m, k] and b [k, n].
 
 b, c and `added` are contiguous; so are the rows of `start`. `start` and `added` may be NULL, for
-zeros, and the ReLU is left out where `relu` is 0. Every element sums its terms in the order of k,
-whatever m is: a row's result does not depend on its company. As in torch, NaN passes a ReLU.
+zeros, and the ReLU is left out where `relu` is 0. Every element sums its terms in one order, whatever
+m is: a row's result does not depend on its company. As in torch, NaN passes a ReLU.
 
-With `pairs`, which make_pairs has made of b, one for each of its `parts`, the product is made of those
-and a's: of one, both are rounded to bfloat16; three are as exact as float32. n is then a multiple of
-16 and a's rows are contiguous. */
+With `pairs`, which products_amx.h makes of each of b's `parts`, tiles make the product: of one part, in
+bfloat16; of three, as exact as in float32. n is then a multiple of 16 and a's rows are contiguous. */
 typedef struct {
     ptrdiff_t m, n, k;
     Matrix a;
@@ -78,28 +78,24 @@ typedef struct {
 #define ON(name) name##_plain
 #include "products_on.h"
 
-#if defined(__x86_64__) && defined(__linux__) && (__GNUC__ >= 12 || __clang_major__ >= 16)
+#if defined(__x86_64__) && defined(__linux__) && (__GNUC__ >= 12 || __clang_major__ >= 19)
 #include "products_amx.h"
-#else
+#else /* without tiles nothing but the first of these is called */
+#define NEVER(name, ...)                                                         \
+    static void name(__VA_ARGS__) { abort(); }
 typedef char Shapes;
 static int tiles_allowed(void) { return 0; }
-static void begin_tiles(Shapes *callers) { (void)callers; }
-static void end_tiles(const Shapes *callers) { (void)callers; }
-static void product_amx(const Product *p) { (void)p; }
-static void make_pairs(
-    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, int part, int parts,
-    uint32_t *pairs) {
-    (void)b, (void)row, (void)k, (void)n, (void)scale, (void)part, (void)parts, (void)pairs;
-}
-static void make_transposed_pairs(
-    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, int part, int parts,
-    uint32_t *pairs) {
-    (void)b, (void)row, (void)k, (void)n, (void)scale, (void)part, (void)parts, (void)pairs;
-}
-static void add_product_amx(
-    ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t a_row, const float *b, float *c) {
-    (void)m, (void)n, (void)k, (void)a, (void)a_row, (void)b, (void)c;
-}
+NEVER(begin_tiles, Shapes *callers)
+NEVER(end_tiles, const Shapes *callers)
+NEVER(pair_rows, const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, uint32_t *pairs)
+NEVER(
+    pair_columns, const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, int part,
+    int parts, uint32_t *pairs)
+NEVER(product_amx, const Product *p)
+NEVER(
+    add_product_amx, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const float *a, ptrdiff_t a_row,
+    const float *b, float *c)
+#undef NEVER
 #endif
 
 static inline void product(const Product *p) {

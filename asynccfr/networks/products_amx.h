@@ -3,8 +3,9 @@
 A tile is 16 rows of 64 bytes. The left matrix goes in as [16 rows, 32 of k]; the right one as pairs,
 [16 of k / 2, 16 columns] of (b[k][j], b[k + 1][j]); their sums are float32 [16 rows, 16 columns].
 
-A float32 is the sum of three parts in bfloat16, eight bits each; the six largest products of parts
-make a product that is as exact. Where one part is meant to be all, the number is rounded to it. */
+A float32 is the sum of three parts in bfloat16, eight bits each. The six largest products of parts
+are all but 2^-21 of a product, and sums of them as exact as float32's; infinity becomes NaN. Where
+one part is meant to be all, the number is rounded to it. */
 
 #include <immintrin.h>
 #include <sys/syscall.h>
@@ -88,21 +89,19 @@ INLINE __mmask16 lanes(ptrdiff_t valid) {
 /* Dwords of a tile. */
 #define TILE_SIZE 256
 
-/* The pairs of a part of scale * b [k, n], its rows `row` apart: tiles [n / 16, k / 32, parts]. */
-TILES static void make_pairs(
-    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, int part, int parts,
-    uint32_t *pairs) {
+/* The pairs of scale * b [k, n] in one part, its rows `row` apart: tiles [n / 16, k / 32]. */
+TILES static void pair_rows(
+    const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, uint32_t *pairs) {
     const __m512 by = _mm512_set1_ps(scale);
     for (ptrdiff_t j = 0; j < n; j += 16)
-        for (ptrdiff_t i = 0; i < k; i += 32, pairs += parts * TILE_SIZE)
+        for (ptrdiff_t i = 0; i < k; i += 32, pairs += TILE_SIZE)
             for (ptrdiff_t r = 0; r < 16; r++) {
                 const float *at = b + (i + 2 * r) * row + j;
                 const __mmask16 valid = lanes(n - j);
                 const __m512 low = _mm512_maskz_loadu_ps(i + 2 * r < k ? valid : 0, at);
                 const __m512 high = _mm512_maskz_loadu_ps(i + 2 * r + 1 < k ? valid : 0, at + row);
-                const __m512i both =
-                    words(_mm512_mul_ps(low, by), _mm512_mul_ps(high, by), part, parts);
-                _mm512_storeu_si512(pairs + part * TILE_SIZE + 16 * r, paired(both));
+                const __m512i both = words(_mm512_mul_ps(low, by), _mm512_mul_ps(high, by), 0, 1);
+                _mm512_storeu_si512(pairs + 16 * r, paired(both));
             }
 }
 
@@ -159,8 +158,8 @@ TILES_INLINE void take_columns(
     transpose_dwords(x, tile);
 }
 
-/* The same of a b that is kept transposed, [n, k]. */
-TILES static void make_transposed_pairs(
+/* The pairs of one of several parts of a b that is kept transposed, [n, k]: [n / 16, k / 32, parts]. */
+TILES static void pair_columns(
     const float *b, ptrdiff_t row, ptrdiff_t k, ptrdiff_t n, float scale, int part, int parts,
     uint32_t *pairs) {
     const __m512 by = _mm512_set1_ps(scale);
@@ -180,7 +179,8 @@ TILES static void make_transposed_pairs(
         }
 }
 
-/* Which parts of the left and of the right matrix are multiplied: all six of three, the last of one. */
+/* Which parts of the left and of the right matrix are multiplied: all six of three, the smallest
+products first, or the last one. */
 static const int PARTS_LEFT[] = {2, 1, 0, 1, 0, 0}, PARTS_RIGHT[] = {0, 1, 2, 0, 1, 0};
 
 /* Go on adding to sums [16 * high, 16 * wide], with high and wide 1 or 2, their rows `row` apart.
@@ -220,22 +220,21 @@ TILES_INLINE void add_tiles(
 
 /* c from what has been summed up of it: rows from i, so many tiles of columns from j. */
 TILES_INLINE void finish(
-    const Product p, const int wide, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j, const float sums[][32],
-    const int relu, const int adds) {
-    const int starts = p.start.at != NULL;
+    const Product p, const int wide, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j,
+    const float sums[][32]) {
     for (ptrdiff_t r = 0; r < rows; r++)
         UNROLLED for (int t = 0; t < wide; t++) {
             const ptrdiff_t column = j + 16 * t, to = (i + r) * p.n + column;
             __m512 sum = _mm512_load_ps(&sums[r][16 * t]);
-            if (starts) {
+            if (p.start.at) {
                 const float *start = p.start.at + (i + r) * p.start.row + column;
                 sum = _mm512_add_ps(sum, _mm512_loadu_ps(start));
             }
-            if (relu) {
+            if (p.relu) {
                 const __mmask16 passes = _mm512_cmp_ps_mask(sum, _mm512_setzero_ps(), _CMP_NLE_UQ);
                 sum = _mm512_maskz_mov_ps(passes, sum);
             }
-            if (adds) sum = _mm512_add_ps(sum, _mm512_loadu_ps(p.added + to));
+            if (p.added) sum = _mm512_add_ps(sum, _mm512_loadu_ps(p.added + to));
             _mm512_storeu_ps(p.c + to, sum);
         }
 }
@@ -246,7 +245,7 @@ TILES_INLINE void finish(
 /* So many tiles of rows from i, columns from `from` to `to`. */
 TILES_INLINE void rows_amx(
     const Product p, const int parts, const int high, ptrdiff_t i, ptrdiff_t from, ptrdiff_t to) {
-    _Alignas(64) __m512i left[2 * DEPTH * 16 * parts];
+    _Alignas(64) __m512i left[2 * DEPTH * 16 * 3];
     _Alignas(64) float sums[32][32];
     const ptrdiff_t rows = p.m - i < 32 ? p.m - i : 32, slabs = (p.k + 31) / 32;
     const ptrdiff_t below = DEPTH * 16 * parts, beside = slabs * parts * TILE_SIZE;
@@ -268,18 +267,17 @@ TILES_INLINE void rows_amx(
             if (wide > 1) add_tiles(high, 2, depth, parts, left, below, pairs, beside, sums[0], 32);
             else add_tiles(high, 1, depth, parts, left, below, pairs, beside, sums[0], 32);
         }
-        if (wide == 1) finish(p, 1, i, rows, j, sums, p.relu, p.added != NULL);
-        else if (p.relu && p.added) finish(p, 2, i, rows, j, sums, 1, 1);
-        else if (p.relu) finish(p, 2, i, rows, j, sums, 1, 0);
-        else if (p.added) finish(p, 2, i, rows, j, sums, 0, 1);
-        else finish(p, 2, i, rows, j, sums, 0, 0);
+        if (wide == 2) finish(p, 2, i, rows, j, sums);
+        else finish(p, 1, i, rows, j, sums);
     }
 }
 
-/* Of the right matrix as much at a time as stays in a core's own cache, half of 2 MiB. */
+/* Bytes of the right matrix that are worked through at a time: they stay in a core's own cache. */
+#define NEAR (13 << 16)
+
 TILES_INLINE void all_rows_amx(const Product *p, const int parts) {
-    const ptrdiff_t size = 2 * parts * TILE_SIZE * sizeof *p->pairs * ((p->k + 31) / 32);
-    const ptrdiff_t columns = size < 13 << 16 ? (13 << 16) / size * 32 : 32;
+    const ptrdiff_t size = 2 * parts * TILE_SIZE * sizeof *p->pairs * (p->k / 32 + 1);
+    const ptrdiff_t columns = size < NEAR ? NEAR / size * 32 : 32;
     for (ptrdiff_t from = 0, i; from < p->n; from += columns) {
         const ptrdiff_t to = p->n - from < columns ? p->n : from + columns;
         for (i = 0; i + 16 < p->m; i += 32) rows_amx(*p, parts, 2, i, from, to);
@@ -300,7 +298,7 @@ TILES static void add_product_amx(
     for (ptrdiff_t first = 0; first < k; first += 32, a += 32 * a_row, b += 32 * n)
         for (ptrdiff_t j = 0; j < n; j += 32) {
             const int wide = n - j > 16 ? 2 : 1;
-            make_pairs(b + j, n, k - first < 32 ? k - first : 32, 16 * wide, 1, 0, 1, pairs);
+            pair_rows(b + j, n, k - first < 32 ? k - first : 32, 16 * wide, 1, pairs);
             for (ptrdiff_t i = 0; i < m; i += 32) {
                 const int high = m - i > 16 ? 2 : 1;
                 float *out = c + i * n + j;
@@ -319,4 +317,5 @@ TILES static void add_product_amx(
 #undef TILES_INLINE
 #undef WRITTEN
 #undef DEPTH
+#undef NEAR
 #undef TILE_SIZE

@@ -205,7 +205,7 @@ class AllActionsGradient(AllActions, FromFreshDecisions):
             outputs = experience.outputs(network, experience.rows(seen), actions)
             logarithms = masked_log_softmax(outputs, legal)
             gain = clipped_gains((logarithms - before).exp(), gains, clip)
-            return -(gain + bonus * entropy(logarithms)) / len(seen)
+            return -(gain + bonus * entropy(logarithms, legal)) / len(seen)
 
         columns = (experience.seen, experience.actions, experience.legal, gains, before)
         return Objective(columns, loss)
@@ -246,7 +246,7 @@ class PolicyGradient(FromFreshDecisions):
             logarithms = masked_log_softmax(outputs, legal)
             ratios = (logarithms.gather(1, chosen[:, None])[:, 0] - before).exp()
             gain = clipped_gains(ratios, advantages, clip)
-            return -(gain + bonus * entropy(logarithms)) / len(seen)
+            return -(gain + bonus * entropy(logarithms, legal)) / len(seen)
 
         choices = (experience.actions, experience.legal, experience.chosen)
         return Objective((experience.seen, *choices, advantages, before), loss)
@@ -260,9 +260,9 @@ def clipped_gains(ratios: Tensor, gains: Tensor, clip: float) -> Tensor:
     return torch.minimum(ratios * gains, gains + clip * gains.abs()).sum()
 
 
-def entropy(logarithms: Tensor) -> Tensor:
-    """The entropy (nats) of policies together, given by their logarithms [n, K], finite ones."""
-    return -(logarithms.exp() * logarithms).sum()
+def entropy(logarithms: Tensor, legal: Tensor) -> Tensor:
+    """The entropy (nats) of policies together, given by their logarithms [n, K]."""
+    return -(logarithms.exp() * torch.where(legal, logarithms, 0.0)).sum()
 
 
 def annealed(first: float, last: float, done: float) -> float:

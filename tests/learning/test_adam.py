@@ -55,6 +55,15 @@ def test_gradients_may_share_memory_and_lie_anyhow():
     torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
+def test_parameters_that_have_been_moved_are_told():
+    parameter = torch.zeros(3, requires_grad=True)
+    first, second = Adam([parameter], 0.1), Adam([parameter], 0.1)
+    with pytest.raises(RuntimeError, match="make another Adam"):
+        first.descend(parameter.sum(), 1.0)
+    second.descend(parameter.sum(), 1.0)
+    assert (parameter < 0).all()
+
+
 def test_a_fit_imports_no_compiler():
     """Importing it takes seconds, which `torch.optim` does at its first optimiser."""
     found = subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True)

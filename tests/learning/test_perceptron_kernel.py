@@ -41,13 +41,26 @@ def outputs_by_formula(rows, weights, biases, rounded=lambda x: x):
     n=st.integers(0, 100),
     seed=st.integers(0, 2**32),
 )
-def test_float32_is_as_exact_as_any(sizes, n, seed):
+def test_float32_is_what_the_formula_gives(sizes, n, seed):
     kernel, (weights, biases) = PerceptronKernel(*sizes), parameters(sizes, seed)
     rows = torch.randn(n, sizes[0], generator=torch.Generator().manual_seed(seed))
     kernel.load(weights, biases, False)
-    outputs = kernel.forward(rows)
     expected = outputs_by_formula(rows, weights, biases)
-    torch.testing.assert_close(outputs, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(kernel.forward(rows), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("inputs", [40, 391, 1100])
+def test_sums_in_float32_are_as_exact_as_those_of_torch(inputs):
+    sizes = [inputs, 50]
+    kernel, (weights, biases) = PerceptronKernel(*sizes), parameters(sizes)
+    rows = torch.randn(500, inputs, generator=torch.Generator().manual_seed(1))
+    kernel.load(weights, biases, False)
+    exact = rows.double() @ weights[0].double().T + biases[0].double()
+
+    def error(outputs):
+        return (outputs - exact).square().mean().sqrt()
+
+    assert error(kernel.forward(rows)) < 1.2 * error(torch.addmm(biases[0], rows, weights[0].T))
 
 
 @pytest.mark.parametrize("sizes", [LARGE, [3, 2], [40, 50, 60]])
@@ -88,11 +101,13 @@ def test_a_row_gets_the_same_bits_in_any_batch_and_thread(dtype, two_threads):
         )
 
 
-def test_threads_may_share_a_network(two_threads):
-    frozen, rows = InferenceCopy(perceptron()), torch.randn(300, 30)
-    expected = frozen(rows)
+def test_threads_may_share_what_is_loaded():
+    sizes, rows = [30, 40, 20], torch.randn(300, 30)
+    kernel = PerceptronKernel(*sizes)
+    kernel.load(*parameters(sizes), False)
+    expected = kernel.forward(rows)
     with ThreadPoolExecutor(4) as threads:
-        for outputs in threads.map(frozen, [rows] * 100):
+        for outputs in threads.map(kernel.forward, [rows] * 100):
             assert torch.equal(outputs, expected)
 
 
@@ -103,18 +118,12 @@ def test_a_forked_process_has_threads_of_its_own(two_threads):
     frozen(rows)
     child = os.fork()
     if child == 0:
-        os._exit(0 if frozen(rows).isfinite().all() else 1)
+        failed = 1
+        try:
+            failed = 0 if frozen(rows).isfinite().all() else 1
+        finally:
+            os._exit(failed)
     assert os.waitpid(child, 0)[1] == 0
-
-
-def test_inferring_follows_training():
-    network, rows = perceptron(), torch.randn(100, 30)
-    for _ in range(2):
-        network(rows).square().sum().backward()
-        with torch.no_grad():
-            for parameter in network.parameters():
-                parameter.sub_(1e-6 * parameter.grad)
-            torch.testing.assert_close(network.infer(rows), network(rows), rtol=1e-4, atol=1e-4)
 
 
 def test_copies_have_parameters_of_their_own():
@@ -143,6 +152,9 @@ def test_what_does_not_fit_is_refused():
         kernel.load([weights[0].double(), weights[1]], biases, False)
     with pytest.raises(RuntimeError, match="expected load"):
         kernel.forward(torch.ones(5, 3))
+    for layers in ((weights[:1], biases[:1]), (weights * 2, biases * 2), (weights, biases[:1])):
+        with pytest.raises(ValueError, match="shorter|longer"):
+            kernel.load(*layers, False)
     kernel.load(weights, biases, False)
     with pytest.raises(ValueError, match=r"\[5, 2\] on cpu, expected contiguous float32 \[5, 3\]"):
         kernel.forward(torch.ones(5, 2))
