@@ -60,7 +60,7 @@ MUTANTS = [
     Mutant(
         "unmasked softmax",
         "asynccfr/networks/softmax.py",
-        "return logits.masked_fill(~mask, torch.finfo(logits.dtype).min).log_softmax(dim=-1)",
+        "return torch.where(mask, logits, torch.finfo(logits.dtype).min).log_softmax(dim=-1)",
         "return logits.log_softmax(dim=-1)",
         f"{FITTING} -k softmax_of_the_average_strategy",
     ),
