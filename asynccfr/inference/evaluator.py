@@ -5,7 +5,7 @@ sizes, because oneDNN and CUDA pay for every shape they have not met.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, Required, TypedDict
 
 import numpy as np
@@ -96,9 +96,8 @@ class Evaluator:
     def __call__(self, queries: list[Query]) -> list[Query]:
         """Answer queries of one player in place; returns them."""
         player = queries[0].player
-        for first in range(0, len(queries), self.chunk):
-            part = queries[first : first + self.chunk] if len(queries) > self.chunk else queries
-            self.answer_part(part, player)
+        for part in even_parts(len(queries), self.chunk):
+            self.answer_part(queries[part], player)
         return queries
 
     def answer_part(self, queries: list[Query], player: int) -> None:
@@ -132,8 +131,8 @@ class Evaluator:
 
         Reads `rows[which]`, float32 [.., tensor_size], writes `outputs[which]`, [.., num_actions].
         """
-        for first in range(0, len(which), self.chunk):
-            part = which[first : first + self.chunk]
+        for some in even_parts(len(which), self.chunk):
+            part = which[some]
             rows.take(part, axis=0, out=self.row_view[: len(part)], mode="clip")
             outputs[part] = self.outputs(player, len(part))[: len(part)]
         self.batch_sizes.append(len(which))
@@ -150,6 +149,12 @@ class Evaluator:
         rows = rows[: self.chunk if self.deterministic else padded(size)]
         with torch.inference_mode():
             return network(rows.to(self.device, non_blocking=True)).cpu()
+
+
+def even_parts(count: int, most: int) -> Iterator[slice]:
+    """As few parts of at most `most` as there can be, and even: a few rows cost nearly as much."""
+    size = max(1, -(-count // max(1, -(-count // most))))
+    return (slice(first, first + size) for first in range(0, count, size))
 
 
 def padded(size: int) -> int:
