@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 
 from asynccfr.networks.linear cimport (
     Linear, Shapes, add_blocks, apply, begin_tiles, end_tiles, forget_gradient, go_back, learn, pack,
-    padded, rectify, through_relu, tiles_allowed, unpack_gradient,
+    padded, pairs_size, rectify, through_relu, tiles_allowed, unpack_gradient,
 )
 from asynccfr.networks.memory cimport address, zeros
 
@@ -107,8 +107,8 @@ cdef class EquivariantKernel:
         map.bias = zeros(self.memory, map.row)
         map.gradient = zeros(self.memory, (map.input_row + 1) * map.row)
         map.transposed = zeros(self.memory, outputs * map.input_row)
-        map.pairs = <uint32_t*>zeros(self.memory, (inputs + 31) // 32 * 16 * map.row)
-        map.transposed_pairs = <uint32_t*>zeros(self.memory, (outputs + 31) // 32 * 16 * map.input_row)
+        map.pairs = <uint32_t*>zeros(self.memory, pairs_size(inputs, map.row))
+        map.transposed_pairs = <uint32_t*>zeros(self.memory, pairs_size(outputs, map.input_row))
         return 0
 
     cdef int point(self, tensors) except -1:

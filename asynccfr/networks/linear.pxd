@@ -65,6 +65,11 @@ cdef inline Py_ssize_t padded(Py_ssize_t size) noexcept nogil:
     return (size + 15) // 16 * 16
 
 
+cdef inline Py_ssize_t pairs_size(Py_ssize_t k, Py_ssize_t n) noexcept nogil:
+    """Dwords of a part's pairs of a matrix [k, n], n padded: whole tiles of 32 of k."""
+    return (k + 31) // 32 * 16 * n
+
+
 cdef inline const uint32_t* pairs(const Linear* map, const uint32_t* made) noexcept nogil:
     return made if map.parts else NULL
 

@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 from itertools import pairwise
 
 from asynccfr.networks.linear cimport (
-    Linear, Shapes, apply, begin_tiles, end_tiles, pack, padded, tiles_allowed,
+    Linear, Shapes, apply, begin_tiles, end_tiles, pack, padded, pairs_size, tiles_allowed,
 )
 from asynccfr.networks.memory cimport address, zeros
 
@@ -77,9 +77,7 @@ cdef class PerceptronKernel:
             map.outer = address(weight, (map.outputs, map.inputs))
             map.outer_bias = address(bias, (map.outputs,))
             map.bias = zeros(self.memory, map.row)
-            map.pairs = <uint32_t*>zeros(
-                self.memory, map.parts * ((map.inputs + 31) // 32 * 16) * map.row
-            )
+            map.pairs = <uint32_t*>zeros(self.memory, map.parts * pairs_size(map.inputs, map.row))
             pack(map)
         self.loaded = True
 
