@@ -99,6 +99,10 @@ class Learning(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How a network learns from the fresh decisions of an iteration, with Adam."""
 
     epochs: Annotated[int, doc("passes over the decisions", ge=1)] = 2
+    share: Annotated[
+        float,
+        doc("decisions drawn for a pass, likelier those that teach more", gt=0, le=1),
+    ] = 1.0
     batch: Annotated[int, doc("decisions a gradient step, about", ge=1, le=1_000_000)] = 1024
     learning_rate: Annotated[float, doc("Adam's first step size", gt=0)] = 1e-3
     max_gradient_norm: Annotated[float, doc("gradients are scaled down to this norm", gt=0)] = 1.0

@@ -187,12 +187,12 @@ class ActorCriticSolver:
         targets = experience.tensor(lesson.targets)[:, None] / network.scale
         taken = experience.actions.gather(1, experience.chosen[:, None])
 
-        def loss(seen: Tensor, hidden: Tensor, taken: Tensor, targets: Tensor) -> Tensor:
+        def losses(seen: Tensor, hidden: Tensor, taken: Tensor, targets: Tensor) -> Tensor:
             values = experience.outputs(network, experience.rows(seen, hidden), taken)
-            return (values - targets).square().mean()
+            return (values - targets).square()[:, 0]
 
         columns = (experience.seen, experience.hidden, taken, targets)
-        return critic.learn(Objective(columns, loss), session)
+        return critic.learn(Objective(columns, np.abs(lesson.errors()), losses), session)
 
     def remember(self, experience: Experience, iteration: int) -> None:
         """Add the policies just played to the memory of the average strategy.

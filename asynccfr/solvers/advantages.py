@@ -29,6 +29,12 @@ class Lesson(NamedTuple):
     iteration: int
     done: float
 
+    def errors(self) -> Array:
+        """What the critic had wrong about the chosen actions, [N] points."""
+        chosen = self.experience.decisions.chosen[:, None].astype(np.intp)
+        errors: Array = self.targets - np.take_along_axis(self.values, chosen, 1)[:, 0]
+        return errors
+
 
 class AllActions:
     """What all rules but PPO share: the advantages of every legal action."""
@@ -60,7 +66,7 @@ class AllActions:
         advantages: Array = np.where(played.actions >= 0, values - means, np.float32(0))
         rows = np.arange(len(advantages))
         weights = np.minimum(1 / played.sampled, self.config.correction)
-        advantages[rows, played.chosen] += weights * (lesson.targets - values[rows, played.chosen])
+        advantages[rows, played.chosen] += weights * lesson.errors()
         return advantages
 
 

@@ -92,14 +92,18 @@ class RegretMatchingOfAverages(AllActions, FromFreshDecisions):
         w = max(self.strategy.least_weight, 2 / (lesson.iteration + 1))
         outputs = experience.decisions.outputs
         old = np.maximum(outputs, 0) if self.strategy.plus else outputs
-        averages = experience.tensor(((1 - w) * old + w * fresh).astype(np.float32))
+        averages = ((1 - w) * old + w * fresh).astype(np.float32)
+        legal = experience.decisions.actions >= 0
+        norms = np.linalg.norm(np.where(legal, averages - outputs, 0), axis=1)
+        choices = legal.sum(1).mean()
 
-        def loss(seen: Tensor, actions: Tensor, legal: Tensor, averages: Tensor) -> Tensor:
+        def losses(seen: Tensor, actions: Tensor, legal: Tensor, averages: Tensor) -> Tensor:
             outputs = experience.outputs(network, experience.rows(seen), actions)
-            return ((outputs - averages).square() * legal).sum() / legal.sum()
+            errors: Tensor = ((outputs - averages).square() * legal).sum(1) / choices
+            return errors
 
-        columns = (experience.seen, experience.actions, experience.legal, averages)
-        return Objective(columns, loss)
+        columns = (experience.seen, experience.actions, experience.legal)
+        return Objective((*columns, experience.tensor(averages)), norms, losses)
 
     def in_deviations(self, network: Network, lesson: Lesson) -> Array:
         """Advantages, clipped, in units of their running deviation; `network.scale` is that."""
@@ -194,21 +198,23 @@ class AllActionsGradient(AllActions, FromFreshDecisions):
         policy = experience.decisions.policy
         advantages = self.advantages(lesson)
         unit = (lesson.targets - state_values(policy, lesson.values)).std() + 1e-8
-        gains = experience.tensor((policy * advantages / unit).astype(np.float32))
-        before = experience.tensor(np.log(policy.clip(min=1e-30)))
+        gains = (policy * advantages / unit).astype(np.float32)
+        before = np.log(policy.clip(min=1e-30))
         bonus = annealed(self.strategy.entropy, self.strategy.last_entropy, lesson.done)
         clip = self.strategy.ratio_clip
+        slopes = gains - policy * gains.sum(1, keepdims=True) + bonus * entropy_slopes(policy)
 
-        def loss(
+        def losses(
             seen: Tensor, actions: Tensor, legal: Tensor, gains: Tensor, before: Tensor
         ) -> Tensor:
             outputs = experience.outputs(network, experience.rows(seen), actions)
             logarithms = masked_log_softmax(outputs, legal)
-            gain = clipped_gains((logarithms - before).exp(), gains, clip)
-            return -(gain + bonus * entropy(logarithms, legal)) / len(seen)
+            gain = clipped_gains((logarithms - before).exp(), gains, clip).sum(1)
+            return -(gain + bonus * entropy(logarithms, legal))
 
-        columns = (experience.seen, experience.actions, experience.legal, gains, before)
-        return Objective(columns, loss)
+        choices = (experience.seen, experience.actions, experience.legal)
+        columns = (*choices, experience.tensor(gains), experience.tensor(before))
+        return Objective(columns, np.linalg.norm(slopes, axis=1), losses)
 
 
 class PolicyGradient(FromFreshDecisions):
@@ -229,12 +235,15 @@ class PolicyGradient(FromFreshDecisions):
     def objective(self, network: Network, lesson: Lesson) -> Objective:
         experience = lesson.experience
         raw = lesson.targets - state_values(experience.decisions.policy, lesson.values)
-        advantages = experience.tensor((raw - raw.mean()) / (raw.std() + 1e-8))
+        advantages = (raw - raw.mean()) / (raw.std() + 1e-8)
         before = experience.tensor(np.log(experience.decisions.sampled))
         bonus = annealed(self.config.entropy, self.config.last_entropy, lesson.done)
         clip = self.config.clip
+        policy, chosen = experience.decisions.policy, experience.decisions.chosen
+        taken = np.arange(policy.shape[1]) == chosen[:, None]
+        slopes = advantages[:, None] * (taken - policy) + bonus * entropy_slopes(policy)
 
-        def loss(
+        def losses(
             seen: Tensor,
             actions: Tensor,
             legal: Tensor,
@@ -246,23 +255,31 @@ class PolicyGradient(FromFreshDecisions):
             logarithms = masked_log_softmax(outputs, legal)
             ratios = (logarithms.gather(1, chosen[:, None])[:, 0] - before).exp()
             gain = clipped_gains(ratios, advantages, clip)
-            return -(gain + bonus * entropy(logarithms, legal)) / len(seen)
+            return -(gain + bonus * entropy(logarithms, legal))
 
-        choices = (experience.actions, experience.legal, experience.chosen)
-        return Objective((experience.seen, *choices, advantages, before), loss)
+        choices = (experience.seen, experience.actions, experience.legal, experience.chosen)
+        columns = (*choices, experience.tensor(advantages), before)
+        return Objective(columns, np.linalg.norm(slopes, axis=1), losses)
 
 
 def clipped_gains(ratios: Tensor, gains: Tensor, clip: float) -> Tensor:
-    """PPO's surrogate: what changes of probabilities gain together, as far as they may be trusted.
+    """PPO's surrogate: what changes of probabilities gain, as far as they may be trusted.
 
     The lesser of ratio * gain and clipped ratio * gain, which the sign of a gain decides.
     """
-    return torch.minimum(ratios * gains, gains + clip * gains.abs()).sum()
+    return torch.minimum(ratios * gains, gains + clip * gains.abs())
 
 
 def entropy(logarithms: Tensor, legal: Tensor) -> Tensor:
-    """The entropy (nats) of policies together, given by their logarithms [n, K]."""
-    return -(logarithms.exp() * torch.where(legal, logarithms, 0.0)).sum()
+    """The entropy (nats) of policies given by their logarithms [n, K]: [n]."""
+    return -(logarithms.exp() * torch.where(legal, logarithms, 0.0)).sum(1)
+
+
+def entropy_slopes(policy: Array) -> Array:
+    """Derivatives of the policies' entropy by their logits, [N, K]."""
+    terms = policy * np.log(policy.clip(min=1e-30))
+    slopes: Array = policy * terms.sum(1, keepdims=True) - terms
+    return slopes
 
 
 def annealed(first: float, last: float, done: float) -> float:

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -18,6 +19,7 @@ from asynccfr.networks.adam import Adam
 from asynccfr.reports import FitReport
 from asynccfr.seeding import Rng
 from asynccfr.solvers.protocol import Columns
+from asynccfr.solvers.selection import chances, drawn
 
 
 class Objective(NamedTuple):
@@ -25,11 +27,13 @@ class Objective(NamedTuple):
 
     Fields:
         columns: what there is of every decision of an iteration, tensors [N, ...].
-        loss: a scalar, of the same rows of each column.
+        norms: how much the network moves for a decision, about, in any unit, [N].
+        losses: of the same rows of each column, [n].
     """
 
     columns: tuple[Tensor, ...]
-    loss: Callable[..., Tensor]
+    norms: npt.NDArray[np.floating]
+    losses: Callable[..., Tensor]
 
 
 class Session(NamedTuple):
@@ -64,7 +68,7 @@ class Learner:
         self.adam = Adam(network.parameters(), config.learning_rate)
 
     def learn(self, objective: Objective, session: Session) -> FitReport:
-        """Take `epochs` passes over the decisions, in batches of about `batch`.
+        """Take `epochs` passes over a `share` of the decisions, in batches of about `batch`.
 
         Every pass shuffles the columns as a whole: batches are then parts of them, one after the
         other, and not gathered from all over the memory.
@@ -73,21 +77,24 @@ class Learner:
         begun = time.perf_counter()
         draws = np.random.default_rng(session.rng.bits())
         device = self.adam.parameters[0].device
-        decisions = len(objective.columns[0])
+        odds = chances(objective.norms, self.config.share)
+        weights = torch.from_numpy((self.config.share / odds).astype(np.float32)).to(device)
+        decisions = round(odds.sum())
         batches = max(1, round(decisions / self.config.batch))
         self.adam.learning_rate = session.rate * self.config.learning_rate
         losses: list[Tensor] = []
         for _ in range(self.config.epochs):
             if session.stop.is_set():
                 break
-            order = torch.from_numpy(draws.permutation(decisions)).to(device)
+            order = torch.from_numpy(draws.permutation(drawn(odds, draws))).to(device)
             shuffled = (
-                column.index_select(0, order).chunk(batches) for column in objective.columns
+                column.index_select(0, order).chunk(batches)
+                for column in (weights, *objective.columns)
             )
-            for batch in zip(*shuffled, strict=True):
+            for importance, *batch in zip(*shuffled, strict=True):
                 if session.stop.is_set():
                     break
-                value = objective.loss(*batch)
+                value = (importance * objective.losses(*batch)).mean()
                 self.adam.descend(value, self.config.max_gradient_norm)
                 losses.append(value.detach())
                 session.progress(len(losses), batches * self.config.epochs)

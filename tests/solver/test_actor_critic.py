@@ -32,6 +32,7 @@ SOLVERS = {
     "average strategy": REGRETS | {"agent": AVERAGE},
     "all-actions gradient": REGRETS | {"strategy": {"type": "q_policy_gradient"}},
     "ppo": {"type": "ppo"},
+    "ppo, a share": {"type": "ppo", "policy_learning": LEARNING | {"share": 0.4}},
 }
 
 

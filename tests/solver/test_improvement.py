@@ -70,12 +70,16 @@ def advantages(case, correction):
     return np.where(played.actions >= 0, result, 0)
 
 
-def loss_and_table(config, case, start=None):
+def objective_and_table(config, case):
     experience, values, targets = case
-    table = Table(experience.decisions.outputs if start is None else start)
+    table = Table(experience.decisions.outputs)
     lesson = Lesson(experience, values, targets, ITERATION, DONE)
-    objective = make_improvement(config, load_game("kuhn_poker")).objective(table, lesson)
-    return lambda: objective.loss(*objective.columns), table
+    return make_improvement(config, load_game("kuhn_poker")).objective(table, lesson), table
+
+
+def loss_and_table(config, case):
+    objective, table = objective_and_table(config, case)
+    return lambda: objective.losses(*objective.columns).mean(), table
 
 
 def gradient(loss, table):
@@ -140,6 +144,26 @@ def test_ppo_at_first_is_the_sampled_policy_gradient(case):
     chosen = np.eye(K)[played.chosen]
     expected = -(chosen - played.policy) * gains[:, None] / N
     assert gradient(loss, table) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        PPO(entropy=0.3),
+        RegretActorCritic(strategy=QPolicyGradient(entropy=0.3), correction=3),
+        RegretActorCritic(strategy=RegretMatching(least_weight=0.5)),
+        RegretActorCritic(strategy=RegretMatching(plus=True)),
+    ],
+    ids=["ppo", "all actions", "regret matching", "rm+"],
+)
+def test_norms_are_those_of_the_gradients_by_the_outputs(case, config):
+    """As far as the network is the one that played: in one unit for all decisions."""
+    objective, table = objective_and_table(config, case)
+    objective.losses(*objective.columns).sum().backward()
+    found = table.outputs.grad.norm(dim=1).numpy()
+    assert found / found.mean() == pytest.approx(
+        objective.norms / objective.norms.mean(), rel=1e-4, abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("config", [PPO(), RegretActorCritic(strategy=QPolicyGradient())])
