@@ -1,9 +1,9 @@
 """What each part of the self-play solvers is worth: `python -m benchmarks.ablations`.
 
-Every arm is `configs/champion.yaml` with one change. All train for the same number of games,
-which on two cores they do in very different times, and are then judged by mirrored deals: against a
-rule bot and, head to head, against the base of the same seed. The default game is a smaller Lost
-Cities, so that three seeds of every arm end within an hour or two.
+Every arm is `configs/champion.yaml` with one change, or `ppo.yaml`. All train for the same number
+of games, which on two cores they do in very different times, and are then judged by mirrored deals:
+against a rule bot and, head to head, against the base of the same seed. The default game is a
+smaller Lost Cities, so that three seeds of every arm end within an hour or two.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from asynccfr.solvers.actor_critic import ActorCriticSolver
 from asynccfr.solvers.experience import Experience
 from benchmarks.common import Machine, machine, report
 
-CONFIG = Path(__file__).parent.parent / "configs" / "champion.yaml"
+CONFIGS = Path(__file__).parent.parent / "configs"
 SMALL = "lost_cities(colors=3, numbers=7, wagers=2, hand_size=5)"
 BASE = "base"
 PERMUTATIONS = 16  # of colours, drawn anew every iteration
@@ -76,26 +76,18 @@ class Augmented(ActorCriticSolver):
 
 
 class Arm(NamedTuple):
-    """A change: of the configuration, or of the solver."""
+    """A change: of the configuration, of the solver, or of the file to begin with."""
 
     name: str
     overrides: tuple[str, ...] = ()
     solver: type[ActorCriticSolver] = ActorCriticSolver
+    config: str = "champion.yaml"
 
 
 STRATEGY = "solver.strategy"
 MATCHING = f"{STRATEGY}.type=regret_matching"
 PLAIN = ("solver.network.type=mlp", "solver.network.width=128")
-PPO_SETTINGS = (  # a changed type forgets the other settings of its table
-    "solver.type=ppo",
-    "solver.network.type=equivariant",
-    "solver.network.width=128",
-    "solver.entropy=0.2",
-    "solver.policy_learning.epochs=1",
-    "solver.policy_learning.batch=256",
-    "solver.critic_learning.batch=512",
-    "solver.agent.greedy=true",
-)
+SHARES = tuple(f"solver.{network}_learning.share" for network in ("policy", "critic"))
 ARMS = (
     Arm(BASE),
     Arm("critic without the hidden cards", solver=BlindCritic),
@@ -105,7 +97,9 @@ ARMS = (
     Arm("lambda 1", ("solver.trace=1",)),
     Arm("correction 1", ("solver.correction=1",)),
     Arm("correction 0", ("solver.correction=0",)),
-    Arm("half the entropy", (f"{STRATEGY}.entropy=0.1", f"{STRATEGY}.last_entropy=0.005")),
+    Arm("half the entropy", (f"{STRATEGY}.entropy=0.1", f"{STRATEGY}.last_entropy=0.01")),
+    Arm("a quarter of the decisions", tuple(f"{share}=0.25" for share in SHARES)),
+    Arm("all decisions", tuple(f"{share}=1" for share in SHARES)),
     Arm("batches of 256", ("solver.policy_learning.batch=256", "solver.critic_learning.batch=256")),
     Arm("two passes", ("solver.policy_learning.epochs=2",)),
     Arm("two passes of the critic", ("solver.critic_learning.epochs=2",)),
@@ -117,7 +111,7 @@ ARMS = (
     Arm("regret matching, w >= 0.03", (MATCHING, f"{STRATEGY}.least_weight=0.03")),
     Arm("regret matching, w >= 0.3", (MATCHING, f"{STRATEGY}.least_weight=0.3")),
     Arm("regret matching+", (MATCHING, f"{STRATEGY}.plus=true")),
-    Arm("ppo", PPO_SETTINGS),
+    Arm("ppo", config="ppo.yaml"),
 )
 
 
@@ -147,7 +141,7 @@ class Record(Struct, frozen=True, kw_only=True):
 def configuration(arm: Arm, game: str, iterations: int, games: int, seed: int) -> TrainConfig:
     schedule = (f"solver.iterations={iterations}", f"solver.anneal={iterations}")
     base = (f"game={game}", f"seed={seed}")
-    return load(CONFIG, [*base, *arm.overrides, *schedule, f"solver.games={games}"])
+    return load(CONFIGS / arm.config, [*base, *arm.overrides, *schedule, f"solver.games={games}"])
 
 
 async def trained(arm: Arm, config: TrainConfig) -> tuple[Agent, int, float]:
