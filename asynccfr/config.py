@@ -101,7 +101,7 @@ class Learning(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     epochs: Annotated[int, doc("passes over the decisions", ge=1)] = 2
     share: Annotated[
         float,
-        doc("decisions drawn for a pass, likelier those that teach more", gt=0, le=1),
+        doc("share of them that a pass draws, likelier those that teach more", gt=0, le=1),
     ] = 1.0
     batch: Annotated[int, doc("decisions a gradient step, about", ge=1, le=1_000_000)] = 1024
     learning_rate: Annotated[float, doc("Adam's first step size", gt=0)] = 1e-3

@@ -1,4 +1,4 @@
-"""Known mistakes of Deep CFR, planted one at a time: `python -m tests.mutants [NAME ...]`.
+"""Known mistakes of the solvers, planted one at a time: `python -m tests.mutants [NAME ...]`.
 
 Each mutant replaces a piece of one source file in a copy of the tree, rebuilds what is compiled,
 and runs the test that is meant to catch it. It is caught when that test fails, and fails as a test:
@@ -224,6 +224,13 @@ MUTANTS = [
         "value = max(value, values[s]) if best else value + strategy[s] * values[s]",
         "value = values[s] if best else value + strategy[s] * values[s]",
         "tests/exact/test_best_response.py -k uniform_play",
+    ),
+    Mutant(
+        "decisions that were likelier drawn count as much as others",
+        "asynccfr/solvers/learner.py",
+        "value = (importance * objective.losses(*batch)).mean()",
+        "value = objective.losses(*batch).mean()",
+        "tests/solver/test_learner.py -k on_average",
     ),
 ]
 

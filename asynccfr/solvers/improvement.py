@@ -95,11 +95,11 @@ class RegretMatchingOfAverages(AllActions, FromFreshDecisions):
         averages = ((1 - w) * old + w * fresh).astype(np.float32)
         legal = experience.decisions.actions >= 0
         norms = np.linalg.norm(np.where(legal, averages - outputs, 0), axis=1)
-        choices = legal.sum(1).mean()
+        mean_choices = legal.sum(1).mean()
 
         def losses(seen: Tensor, actions: Tensor, legal: Tensor, averages: Tensor) -> Tensor:
             outputs = experience.outputs(network, experience.rows(seen), actions)
-            errors: Tensor = ((outputs - averages).square() * legal).sum(1) / choices
+            errors: Tensor = ((outputs - averages).square() * legal).sum(1) / mean_choices
             return errors
 
         columns = (experience.seen, experience.actions, experience.legal)
@@ -212,8 +212,8 @@ class AllActionsGradient(AllActions, FromFreshDecisions):
             gain = clipped_gains((logarithms - before).exp(), gains, clip).sum(1)
             return -(gain + bonus * entropy(logarithms, legal))
 
-        choices = (experience.seen, experience.actions, experience.legal)
-        columns = (*choices, experience.tensor(gains), experience.tensor(before))
+        played = (experience.seen, experience.actions, experience.legal)
+        columns = (*played, experience.tensor(gains), experience.tensor(before))
         return Objective(columns, np.linalg.norm(slopes, axis=1), losses)
 
 
@@ -257,8 +257,8 @@ class PolicyGradient(FromFreshDecisions):
             gain = clipped_gains(ratios, advantages, clip)
             return -(gain + bonus * entropy(logarithms, legal))
 
-        choices = (experience.seen, experience.actions, experience.legal, experience.chosen)
-        columns = (*choices, experience.tensor(advantages), before)
+        played = (experience.seen, experience.actions, experience.legal, experience.chosen)
+        columns = (*played, experience.tensor(advantages), before)
         return Objective(columns, np.linalg.norm(slopes, axis=1), losses)
 
 

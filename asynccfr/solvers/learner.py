@@ -19,7 +19,7 @@ from asynccfr.networks.adam import Adam
 from asynccfr.reports import FitReport
 from asynccfr.seeding import Rng
 from asynccfr.solvers.protocol import Columns
-from asynccfr.solvers.selection import chances, drawn
+from asynccfr.solvers.selection import drawn, probabilities
 
 
 class Objective(NamedTuple):
@@ -27,8 +27,8 @@ class Objective(NamedTuple):
 
     Fields:
         columns: what there is of every decision of an iteration, tensors [N, ...].
-        norms: how much the network moves for a decision, about, in any unit, [N].
-        losses: of the same rows of each column, [n].
+        norms: of each loss's gradient by the outputs of the network that played, in any unit, [N].
+        losses: of some decisions, given their rows of each column, [n].
     """
 
     columns: tuple[Tensor, ...]
@@ -68,52 +68,57 @@ class Learner:
         self.adam = Adam(network.parameters(), config.learning_rate)
 
     def learn(self, objective: Objective, session: Session) -> FitReport:
-        """Take `epochs` passes over a `share` of the decisions, in batches of about `batch`.
+        """Take `epochs` passes, each over a `share` drawn anew, in batches of about `batch`.
 
         Every pass shuffles the columns as a whole: batches are then parts of them, one after the
         other, and not gathered from all over the memory.
-        Raises TrainingDiverged for a loss that is not finite.
+        Raises TrainingDiverged for a norm or a loss that is not finite.
         """
         begun = time.perf_counter()
         draws = np.random.default_rng(session.rng.bits())
         device = self.adam.parameters[0].device
-        odds = chances(objective.norms, self.config.share)
-        weights = torch.from_numpy((self.config.share / odds).astype(np.float32)).to(device)
-        decisions = round(odds.sum())
-        batches = max(1, round(decisions / self.config.batch))
         self.adam.learning_rate = session.rate * self.config.learning_rate
+        self.check(float(objective.norms.max(initial=0)))
+        chances = probabilities(objective.norms, self.config.share)
+        weights = torch.from_numpy((chances.mean() / chances).astype(np.float32)).to(device)
         losses: list[Tensor] = []
         for _ in range(self.config.epochs):
             if session.stop.is_set():
                 break
-            order = torch.from_numpy(draws.permutation(drawn(odds, draws))).to(device)
+            order = torch.from_numpy(drawn(chances, draws)).to(device)
+            batches = max(1, round(len(order) / self.config.batch))
             shuffled = (
-                column.index_select(0, order).chunk(batches)
+                column.index_select(0, order).tensor_split(batches)
                 for column in (weights, *objective.columns)
             )
             for importance, *batch in zip(*shuffled, strict=True):
-                if session.stop.is_set():
+                if session.stop.is_set() or not len(importance):
                     break
                 value = (importance * objective.losses(*batch)).mean()
                 self.adam.descend(value, self.config.max_gradient_norm)
                 losses.append(value.detach())
                 session.progress(len(losses), batches * self.config.epochs)
         values = torch.stack(losses).tolist() if losses else [math.nan]
-        if losses and not math.isfinite(sum(values)):
-            raise TrainingDiverged(
-                f"{self.name} network: the loss is {values[-1]}, expected a finite number; lower "
-                f"learning_rate ({self.config.learning_rate:g}) or max_gradient_norm "
-                f"({self.config.max_gradient_norm:g})"
-            )
+        if losses:
+            self.check(sum(values))
         tenth = math.ceil(len(values) / 10)
         return FitReport(
             network=self.name,
-            samples=decisions,
+            samples=len(chances),
             steps=len(losses),
             loss_first=fmean(values[:tenth]),
             loss_last=fmean(values[-tenth:]),
             seconds=time.perf_counter() - begun,
         )
+
+    def check(self, loss: float) -> None:
+        """Raise TrainingDiverged unless it is finite."""
+        if not math.isfinite(loss):
+            raise TrainingDiverged(
+                f"{self.name} network: the loss is {loss}, expected a finite number; lower "
+                f"learning_rate ({self.config.learning_rate:g}) or max_gradient_norm "
+                f"({self.config.max_gradient_norm:g})"
+            )
 
     def columns(self) -> Columns:
         """The network's parameters and what Adam remembers."""

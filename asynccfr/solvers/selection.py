@@ -1,26 +1,28 @@
-"""Importance sampling of decisions: who moves a network more is likelier to, and counts less.
+"""Importance sampling: decisions that teach more are likelier to be learned from, and count less.
 
 Gradients keep their mean, and their noise hardly grows where many decisions have little to teach:
-who is certain of an action learns next to nothing from it (Katharopoulos and Fleuret 2018).
+where the right action is certain, next to nothing (Katharopoulos and Fleuret 2018).
 """
 
 import numpy as np
 import numpy.typing as npt
 
-LEAST = 0.25  # of the share: how likely a decision is that has nothing to teach
+LEAST = 0.25  # of the share: the probability of a decision that has nothing to teach
+LITTLE = 1e-6  # of the mean norm: what is less may count as nothing
 
 Array = npt.NDArray[np.float64]
 
 
-def chances(norms: npt.NDArray[np.floating], share: float) -> Array:
-    """In proportion to gradient norms [N], but at least LEAST * share and at most 1; their mean is
-    `share`, or less where fewer decisions than that have anything to teach.
+def probabilities(norms: npt.NDArray[np.floating], share: float) -> Array:
+    """In proportion to gradient norms [N], but at least LEAST * share and at most 1.
+
+    Their mean is `share`, or less where only fewer decisions than that have something to teach.
     """
-    mean = norms.mean() if len(norms) else 0.0
-    if share == 1 or not 0 < mean < np.inf:
+    mean = norms.mean(dtype=np.float64) if len(norms) else 0.0
+    if share == 1 or mean == 0:
         return np.full(len(norms), share)
-    norms = norms.astype(np.float64) / mean
-    low, high = LEAST * share, 1e6
+    norms = norms / mean
+    low, high = LEAST * share, 1 / LITTLE
     for _ in range(50):
         factor = np.sqrt(low * high)
         found: Array = (factor * norms).clip(LEAST * share, 1)
@@ -28,9 +30,11 @@ def chances(norms: npt.NDArray[np.floating], share: float) -> Array:
     return found
 
 
-def drawn(chances: Array, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Rows, each with its chance, by systematic sampling: how many is hardly a matter of luck."""
-    if chances.min(initial=1) == 1:
-        return np.arange(len(chances))
-    passed = np.floor(np.cumsum(chances) + rng.random())
-    return np.flatnonzero(np.diff(passed, prepend=0))
+def drawn(probabilities: Array, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Row numbers in random order, each with its probability.
+
+    Systematic sampling: how many is their sum, rounded up or down.
+    """
+    order = rng.permutation(len(probabilities))
+    passed = np.floor(np.cumsum(probabilities[order]) + rng.random())
+    return order[np.diff(passed, prepend=0) > 0]

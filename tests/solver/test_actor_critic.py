@@ -32,7 +32,12 @@ SOLVERS = {
     "average strategy": REGRETS | {"agent": AVERAGE},
     "all-actions gradient": REGRETS | {"strategy": {"type": "q_policy_gradient"}},
     "ppo": {"type": "ppo"},
-    "ppo, a share": {"type": "ppo", "policy_learning": LEARNING | {"share": 0.4}},
+    "all-actions gradient, shares": REGRETS
+    | {
+        "strategy": {"type": "q_policy_gradient"},
+        "policy_learning": LEARNING | {"share": 0.4},
+        "critic_learning": LEARNING | {"share": 0.5},
+    },
 }
 
 
