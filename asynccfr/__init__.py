@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from asynccfr.agents import Agent as Agent
     from asynccfr.batcher import Batcher as Batcher
     from asynccfr.config import TrainConfig as TrainConfig
-    from asynccfr.config_files import load as load_config
+    from asynccfr.config.files import load as load_config
     from asynccfr.event_loop import run as run
     from asynccfr.games import load_game as load_game
     from asynccfr.games import registered_games as registered_games
@@ -24,7 +24,7 @@ HOMES = {
     "Batcher": "asynccfr.batcher",
     "RunFolder": "asynccfr.runs",
     "TrainConfig": "asynccfr.config",
-    "load_config": "asynccfr.config_files:load",
+    "load_config": "asynccfr.config.files:load",
     "load_game": "asynccfr.games",
     "registered_games": "asynccfr.games",
     "run": "asynccfr.event_loop",

@@ -12,11 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asynccfr.agents import Agent, MixtureAgent
-from asynccfr.arena import MatchPlan, play_match
-from asynccfr.cfr.best_response import nash_conv
 from asynccfr.config import TrainConfig
-from asynccfr.config_files import checked
+from asynccfr.config.files import checked
 from asynccfr.errors import CheckpointError, ConfigError, RunError
+from asynccfr.evaluation.arena import MatchPlan, play_match
+from asynccfr.exact.best_response import nash_conv
 from asynccfr.games import Game, configured_game
 from asynccfr.inference.devices import resolve_device
 from asynccfr.players import make_player, players_for, seated

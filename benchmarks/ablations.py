@@ -20,10 +20,10 @@ from matplotlib.figure import Figure
 from msgspec import Struct
 
 from asynccfr.agents import Agent
-from asynccfr.arena import MatchPlan, play_match
 from asynccfr.cfr.trajectory import Decisions
 from asynccfr.config import PPO, RegretActorCritic, TrainConfig
-from asynccfr.config_files import load
+from asynccfr.config.files import load
+from asynccfr.evaluation.arena import MatchPlan, play_match
 from asynccfr.games import load_game
 from asynccfr.games.symmetry import moved
 from asynccfr.players.lost_cities import Threshold

@@ -20,11 +20,11 @@ import torch
 from matplotlib.figure import Figure
 from msgspec.structs import replace
 
-from asynccfr.arena import MatchPlan, play_match
-from asynccfr.cfr.best_response import nash_conv
-from asynccfr.cfr.policy import uniform
 from asynccfr.config import RegretActorCritic, TrainConfig
-from asynccfr.config_files import load
+from asynccfr.config.files import load
+from asynccfr.evaluation.arena import MatchPlan, play_match
+from asynccfr.exact.best_response import nash_conv
+from asynccfr.exact.policy import uniform
 from asynccfr.games import load_game
 from asynccfr.players.network import NetworkPlayer
 from asynccfr.reports import MatchReport

@@ -31,10 +31,10 @@ from matplotlib.figure import Figure
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asynccfr.cfr.best_response import nash_conv
-from asynccfr.cfr.policy import uniform
 from asynccfr.config import TrainConfig
-from asynccfr.config_files import load
+from asynccfr.config.files import load
+from asynccfr.exact.best_response import nash_conv
+from asynccfr.exact.policy import uniform
 from asynccfr.games import load_game
 from asynccfr.training import train
 from benchmarks.common import Machine, machine, report, write

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from open_spiel.python.pytorch.deep_cfr import DeepCFRSolver
 
-from asynccfr.cfr.policy import InformationStates
+from asynccfr.exact.policy import InformationStates
 from asynccfr.games.openspiel import OpenSpielGame
 
 TRAVERSALS = 375

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asynccfr.config import DeepCFR, MultilayerPerceptron
-from asynccfr.config_files import load
+from asynccfr.config.files import load
 from asynccfr.event_loop import run
 from asynccfr.games import load_game
 from asynccfr.solvers.deep_cfr import DeepCFRSolver

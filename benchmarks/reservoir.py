@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from asynccfr.games import Game, load_game
-from asynccfr.reservoir import Reservoir, Samples
+from asynccfr.learning.reservoir import Reservoir, Samples
 from benchmarks.common import Machine, Spread, alternate, machine, options, report, spread
 
 GIB = 2**30

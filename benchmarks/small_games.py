@@ -13,9 +13,9 @@ from time import perf_counter
 import click
 import msgspec
 
-from asynccfr.cfr.best_response import evaluate
-from asynccfr.cfr.sequence_form import sequence_form
-from asynccfr.cfr.tabular import TabularCFR, solve
+from asynccfr.exact.best_response import evaluate
+from asynccfr.exact.sequence_form import sequence_form
+from asynccfr.exact.tabular import TabularCFR, solve
 from asynccfr.games import load_game
 
 QUICK = (

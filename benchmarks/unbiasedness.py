@@ -23,11 +23,10 @@ import numpy.typing as npt
 import torch
 from msgspec import Struct
 
+from asynccfr.agents.profiles import NetworkProfile
 from asynccfr.cfr.baseline import BaselineWalk
-from asynccfr.cfr.best_response import counterfactual_regrets
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.samples import SampleBuffer
-from asynccfr.cfr.sequence_form import SequenceForm, sequence_form
 from asynccfr.cfr.traversal import (
     external_sampling,
     outcome_sampling,
@@ -35,14 +34,15 @@ from asynccfr.cfr.traversal import (
 )
 from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, Fit, MultilayerPerceptron
-from asynccfr.fitting import fit_advantage
+from asynccfr.exact.best_response import counterfactual_regrets
+from asynccfr.exact.sequence_form import SequenceForm, sequence_form
 from asynccfr.games import Game, load_game
 from asynccfr.inference.baseline import BaselineEvaluator
 from asynccfr.inference.drivers import traverse
 from asynccfr.inference.evaluator import Evaluator
+from asynccfr.learning.fitting import fit_advantage
+from asynccfr.learning.reservoir import Reservoir, Samples
 from asynccfr.networks import InferenceCopy, Network, build_network
-from asynccfr.profiles import NetworkProfile
-from asynccfr.reservoir import Reservoir, Samples
 from asynccfr.seeding import Rng, stream
 from benchmarks.common import Machine, machine, report, write
 

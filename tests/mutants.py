@@ -40,7 +40,7 @@ class Mutant(NamedTuple):
 UNBIASED = "tests/cfr/test_walk.py"
 FITTING = "tests/learning/test_fitting.py"
 RESERVOIR = "tests/learning/test_reservoir.py"
-TRAPS = "tests/solver/test_traps.py"
+TRAPS = "tests/solvers/test_traps.py"
 
 MUTANTS = [
     Mutant(
@@ -52,7 +52,7 @@ MUTANTS = [
     ),
     Mutant(
         "unmasked loss",
-        "asynccfr/fitting.py",
+        "asynccfr/learning/fitting.py",
         "errors = (outputs - batch.values / scale).square() * batch.legal",
         "errors = (outputs - batch.values / scale).square()",
         f"{FITTING} -k illegal_actions_are_never_fitted",
@@ -66,35 +66,35 @@ MUTANTS = [
     ),
     Mutant(
         "ring buffer in the place of the reservoir",
-        "asynccfr/reservoir.py",
+        "asynccfr/learning/reservoir.py",
         "slots = (rng.random(len(place)) * (place + 1)).astype(np.int64)",
         "slots = place % self.capacity",
         f"{RESERVOIR} -k same_probability",
     ),
     Mutant(
         "misaligned shuffle",
-        "asynccfr/reservoir.py",
+        "asynccfr/learning/reservoir.py",
         "column.take(rows, axis=0) for column in self._columns.values()",
         "column.take(rng.permutation(rows), axis=0) for column in self._columns.values()",
         f"{RESERVOIR} -k aligned",
     ),
     Mutant(
         "iterations do not weigh advantages",
-        "asynccfr/fitting.py",
+        "asynccfr/learning/fitting.py",
         "errors.sum(dim=1) * batch.weights * batch.iterations",
         "errors.sum(dim=1) * batch.weights",
         f"{FITTING} -k in_proportion_to_its_iteration",
     ),
     Mutant(
         "iterations do not weigh the average strategy",
-        "asynccfr/fitting.py",
+        "asynccfr/learning/fitting.py",
         "(errors * batch.weights * batch.iterations)",
         "(errors * batch.weights)",
         f"{FITTING} -k in_proportion_to_its_iteration",
     ),
     Mutant(
         "every sample is of iteration 1",
-        "asynccfr/reservoir.py",
+        "asynccfr/learning/reservoir.py",
         'self._columns["iterations"][free] = iteration',
         'self._columns["iterations"][free] = 1',
         f"{TRAPS} -k samples_carry_their_iteration",
@@ -185,17 +185,17 @@ MUTANTS = [
     ),
     Mutant(
         "iterations count alike in the mixture",
-        "asynccfr/agents.py",
+        "asynccfr/agents/agent.py",
         "yield NetworkProfile(self.networks(iteration), self.rule), float(iteration)",
         "yield NetworkProfile(self.networks(iteration), self.rule), 1.0",
-        "tests/solver/test_single_deep_cfr.py -k average_of_what_its_parts_get",
+        "tests/solvers/test_single_deep_cfr.py -k average_of_what_its_parts_get",
     ),
     Mutant(
         "the mixture averages probabilities in the place of plans",
-        "asynccfr/profiles.py",
+        "asynccfr/agents/profiles.py",
         "self.plan += weight * self.tree.plan(self.tree.strategy(profile))",
         "self.plan[:-2] += weight * self.tree.strategy(profile)",
-        "tests/solver/test_single_deep_cfr.py -k average_of_what_its_parts_get",
+        "tests/solvers/test_single_deep_cfr.py -k average_of_what_its_parts_get",
     ),
     Mutant(
         "a cache outlives its network",
@@ -206,7 +206,7 @@ MUTANTS = [
     ),
     Mutant(
         "merged samples count alike",
-        "asynccfr/cfr/merge.pyx",
+        "asynccfr/learning/merge.pyx",
         "total[kind] += weights[i]",
         "total[kind] += 1.0",
         "tests/learning/test_merged.py -k by_definition",
@@ -220,7 +220,7 @@ MUTANTS = [
     ),
     Mutant(
         "best responses do not maximise",
-        "asynccfr/cfr/sequence_form.pyx",
+        "asynccfr/exact/sequence_form.pyx",
         "value = max(value, values[s]) if best else value + strategy[s] * values[s]",
         "value = values[s] if best else value + strategy[s] * values[s]",
         "tests/exact/test_best_response.py -k uniform_play",
@@ -230,7 +230,7 @@ MUTANTS = [
         "asynccfr/solvers/learner.py",
         "value = (importance * objective.losses(*batch)).mean()",
         "value = objective.losses(*batch).mean()",
-        "tests/solver/test_learner.py -k on_average",
+        "tests/solvers/test_learner.py -k on_average",
     ),
 ]
 

@@ -9,58 +9,28 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "asynccfr"
 
-# The layer of a module is that of its longest prefix here.
-LAYERS = {
-    "errors": 0,
-    "awaiting": 0,
-    "seeding": 0,
-    "config": 0,
-    "config_yaml": 0,
-    "config_schema": 0,
-    "config_files": 0,
-    "event_loop": 0,
-    "intervals": 0,
-    "ratings": 0,
-    "reports": 0,
-    "games": 1,
-    "cfr": 1,
-    "cfr.traversal": 2,
-    "cfr.crew": 2,
-    "cfr.plan": 2,
-    "cfr.best_response": 2,
-    "cfr.tabular": 2,
-    "batcher": 2,
-    "reservoir": 2,
-    "merged": 2,
-    "networks": 2,
-    "fitting": 2,
-    "agents": 2,
-    "profiles": 2,
-    "network_history": 2,
-    "openspiel_policy": 2,
-    "inference": 3,
-    "players": 3,
-    "arena": 3,
-    "solvers": 4,
-    "runs": 4,
-    "plots": 4,
-    "training": 4,
-    "exploit": 4,
-    "profiling": 4,
-    "cli": 5,
-    "__main__": 5,
-}
+# Rooms from the ground up: a module imports from its own room and from floors below.
+FLOORS = [
+    ["errors", "awaiting", "seeding", "event_loop", "reports"],
+    ["config", "batcher", "games"],
+    ["cfr", "exact", "networks", "runs"],
+    ["learning", "agents", "inference"],
+    ["players", "solvers"],
+    ["evaluation", "profiling"],
+    ["training"],
+    ["cli"],
+    ["__main__"],
+]
+LAYERS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 
-def layer(module: str) -> int | None:
-    """The layer of a dotted module below the package; None outside of it."""
+def room(module: str) -> str | None:
+    """The room of a dotted module of the package; None outside of it."""
     if not module.startswith("asynccfr."):
         return None
-    parts = module.split(".")[1:]
-    for end in range(len(parts), 0, -1):
-        if (name := ".".join(parts[:end])) in LAYERS:
-            return LAYERS[name]
-    raise AssertionError(f"{module} is in no layer; add it to LAYERS")
+    name = module.split(".")[1]
+    assert name in LAYERS, f"{module} is in no room; add it to FLOORS"
+    return name
 
 
 def imports(path: Path):
@@ -87,10 +57,12 @@ def test_imports_go_downward(path):
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     if parts == ("__init__",):
         return
-    own = layer(".".join(["asynccfr", *(p for p in parts if p != "__init__")]))
+    own = parts[0]
     for module in imports(path):
-        below = layer(module)
-        assert below is None or below <= own, f"{path} (layer {own}) imports {module} ({below})"
+        other = room(module)
+        assert other in (None, own) or LAYERS[other] < LAYERS[own], (
+            f"{path} (floor {LAYERS[own]}) imports {module} (floor {LAYERS[other]})"
+        )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from asynccfr.config_schema import markdown_table
+from asynccfr.config.schema import markdown_table
 
 README = Path(__file__).parent.parent / "README.md"
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(README.parent)}

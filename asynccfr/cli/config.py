@@ -23,7 +23,7 @@ def command(context: click.Context, file: Path | None, overrides: list[str], exp
 
 
 def show(file: Path, overrides: list[str]) -> None:
-    from asynccfr.config_files import dump, load
+    from asynccfr.config.files import dump, load
     from asynccfr.games import configured_game
 
     config = load(file, overrides)
@@ -32,7 +32,7 @@ def show(file: Path, overrides: list[str]) -> None:
 
 
 def explain_fields() -> None:
-    from asynccfr.config_schema import walk
+    from asynccfr.config.schema import walk
 
     for field in walk():
         only = f" (type: {field.variant})" if field.variant else ""

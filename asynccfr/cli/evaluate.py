@@ -8,7 +8,6 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from asynccfr.arena import MatchPlan, PlayedMatch, play_matches
 from asynccfr.cli.match_tables import (
     matrix_table,
     play_table,
@@ -18,10 +17,11 @@ from asynccfr.cli.match_tables import (
 )
 from asynccfr.cli.options import check_writable, chosen_game, game_option, path_type
 from asynccfr.cli.progress import write
+from asynccfr.evaluation.arena import MatchPlan, PlayedMatch, play_matches
+from asynccfr.evaluation.ratings import ratings
 from asynccfr.event_loop import run
 from asynccfr.games import Game
 from asynccfr.players import Player, opponents_for, seated
-from asynccfr.ratings import ratings
 from asynccfr.reports import MatchReport
 
 

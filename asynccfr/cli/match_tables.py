@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from asynccfr.intervals import Interval
-from asynccfr.ratings import Rating
+from asynccfr.evaluation.intervals import Interval
+from asynccfr.evaluation.ratings import Rating
 from asynccfr.reports import MatchReport
 
 PLAIN_WIDTH = 120  # where output goes to no terminal

@@ -24,7 +24,7 @@ def command(
     import msgspec
     from rich.console import Console
 
-    from asynccfr.config_files import load
+    from asynccfr.config.files import load
     from asynccfr.profiling.pictures import draw
     from asynccfr.profiling.profile import profile
     from asynccfr.profiling.tables import print_profile

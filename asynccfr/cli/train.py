@@ -14,7 +14,7 @@ from asynccfr.cli.progress import make_display, write
 from asynccfr.cli.signals import stopped_by_signals
 from asynccfr.cli.summary import print_summary, resume_command
 from asynccfr.config import TrainConfig
-from asynccfr.config_files import load, with_overrides
+from asynccfr.config.files import load, with_overrides
 from asynccfr.errors import AsyncCFRError, RunError
 from asynccfr.event_loop import run
 from asynccfr.games import configured_game
@@ -90,7 +90,7 @@ def follow(folder: RunFolder) -> int:
     if stopped_by is not None:
         click.echo(f"stopped by {stopped_by.name}: {resume_hint(folder)}", err=True)
         return 128 + stopped_by
-    from asynccfr.plots import plot_learning_curves
+    from asynccfr.runs.plots import plot_learning_curves
 
     reports = folder.reports()
     try:

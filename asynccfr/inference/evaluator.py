@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from asynccfr.cfr.policy_cache import PolicyCache
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.games import Game
+from asynccfr.inference.policy_cache import PolicyCache
 from asynccfr.reports import InferenceReport
 
 Forward = Callable[[torch.Tensor], torch.Tensor]

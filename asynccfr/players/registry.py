@@ -39,7 +39,7 @@ AGENT_FILE = "agent.safetensors"
 SEARCH = re.compile(r"search(?:\(([^()]*)\))?:(.+)")
 
 CHAMPION = "champion"
-CHAMPION_FOLDER = Path(__file__).parent.parent / "champion"
+CHAMPION_FOLDER = Path(__file__).parents[1] / "agents" / "champion"
 CHAMPION_GAME = "lost_cities"
 
 

@@ -18,8 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from asynccfr import config_files
-from asynccfr.config import TrainConfig
+from asynccfr.config import TrainConfig, files
 from asynccfr.errors import RunError
 from asynccfr.reports import IterationReport
 from asynccfr.runs import metrics
@@ -63,7 +62,7 @@ class RunFolder:
 
         Raises ConfigError for a configuration that could not be read back.
         """
-        config = config_files.checked(config)
+        config = files.checked(config)
         folder = cls(Path(path), config)
         if config.run.tensorboard:
             require_tensorboard()
@@ -91,7 +90,7 @@ class RunFolder:
             raise RunError(f"{path}: no such folder; `asynccfr train CONFIG` starts a run")
         if not holds_run(path):
             raise RunError(f"{path}: holds no run ({CONFIG} is missing); name another folder")
-        return cls(path, config_files.load(path / CONFIG))
+        return cls(path, files.load(path / CONFIG))
 
     @property
     def agent(self) -> Path:
@@ -235,7 +234,7 @@ class RunFolder:
     def _write_config(self) -> None:
         self._need_lock()
         with self._writing():
-            replace_file(self.path / CONFIG, [config_files.dump(self.config).encode()])
+            replace_file(self.path / CONFIG, [files.dump(self.config).encode()])
 
     def _writing(self) -> Any:
         return explained(

@@ -35,16 +35,16 @@ import torch
 from torch import Tensor
 
 from asynccfr.agents import Agent, AgentCard, RuleName
-from asynccfr.cfr.policy import Policy
 from asynccfr.cfr.trajectory import Decisions
 from asynccfr.config import PPO, AverageStrategy, Inference, LastIterate, RegretActorCritic
-from asynccfr.fitting import fit_average_strategy
+from asynccfr.exact.policy import Policy
 from asynccfr.games import Game
 from asynccfr.games.symmetry import repeated
 from asynccfr.inference.devices import resolve_device
+from asynccfr.learning.fitting import fit_average_strategy
+from asynccfr.learning.reservoir import Reservoir
 from asynccfr.networks import InferenceCopy, Network, build_network
 from asynccfr.reports import FitReport
-from asynccfr.reservoir import Reservoir
 from asynccfr.seeding import RESERVOIR, TRAINING, stream
 from asynccfr.solvers import parts
 from asynccfr.solvers.advantages import Array, Lesson

@@ -10,7 +10,7 @@ from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.cfr.walk import Walk
 from asynccfr.games import Game
 from asynccfr.inference.server import FinishedWalk
-from asynccfr.reservoir import Reservoir, Samples
+from asynccfr.learning.reservoir import Reservoir, Samples
 from asynccfr.seeding import RESERVOIR, stream
 from asynccfr.solvers.protocol import Progress
 

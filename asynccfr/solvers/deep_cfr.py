@@ -15,24 +15,24 @@ import torch
 from msgspec.structs import replace
 
 from asynccfr.agents import Agent, AgentCard, MixtureAgent
+from asynccfr.agents.network_history import NetworkHistory, from_row, to_row
+from asynccfr.agents.profiles import AverageProfile, NetworkProfile
 from asynccfr.cfr.plan import RULES, TraversalPlan
-from asynccfr.cfr.policy import Policy
-from asynccfr.cfr.policy_cache import PolicyCache
-from asynccfr.cfr.sequence_form import sequence_form
 from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, LearnedBaseline, ServerDriver
 from asynccfr.errors import ConfigError
-from asynccfr.fitting import fit_advantage, fit_average_strategy
+from asynccfr.exact.policy import Policy
+from asynccfr.exact.sequence_form import sequence_form
 from asynccfr.games import Game
 from asynccfr.inference.baseline import BaselineEvaluator
 from asynccfr.inference.devices import resolve_device
 from asynccfr.inference.drivers import traverse
 from asynccfr.inference.evaluator import Evaluator, EvaluatorOptions, inference_report
+from asynccfr.inference.policy_cache import PolicyCache
 from asynccfr.inference.server import TraversalProcesses
-from asynccfr.network_history import NetworkHistory, from_row, to_row
+from asynccfr.learning.fitting import fit_advantage, fit_average_strategy
+from asynccfr.learning.reservoir import Reservoir
 from asynccfr.networks import InferenceCopy, Network, build_network
-from asynccfr.profiles import AverageProfile, NetworkProfile
 from asynccfr.reports import FitReport
-from asynccfr.reservoir import Reservoir
 from asynccfr.seeding import TRAINING, Rng, stream
 from asynccfr.solvers import parts
 from asynccfr.solvers.background import in_thread

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from asynccfr.cfr.trajectory import Decisions
+from asynccfr.learning.reservoir import Samples
 from asynccfr.networks import Network
-from asynccfr.reservoir import Samples
 
 ROWS_AT_ONCE = 512
 EVERY = slice(None)

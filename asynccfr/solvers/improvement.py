@@ -24,11 +24,11 @@ from asynccfr.config import (
     RegretMatching,
 )
 from asynccfr.errors import ConfigError
-from asynccfr.fitting import fit_advantage
 from asynccfr.games import Game
+from asynccfr.learning.fitting import fit_advantage
+from asynccfr.learning.reservoir import Reservoir
 from asynccfr.networks import Network, masked_log_softmax
 from asynccfr.reports import FitReport
-from asynccfr.reservoir import Reservoir
 from asynccfr.solvers.advantages import AllActions, Array, Lesson, state_values
 from asynccfr.solvers.experience import Experience
 from asynccfr.solvers.learner import Learner, Objective, Session

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from asynccfr.config import Learning
 from asynccfr.errors import TrainingDiverged
+from asynccfr.learning.adam import Adam
 from asynccfr.networks import Network
-from asynccfr.networks.adam import Adam
 from asynccfr.reports import FitReport
 from asynccfr.seeding import Rng
 from asynccfr.solvers.protocol import Columns

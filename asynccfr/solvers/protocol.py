@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from asynccfr.agents import Agent, MixtureAgent
-from asynccfr.cfr.policy import Policy
+from asynccfr.exact.policy import Policy
 from asynccfr.games import Game
 from asynccfr.reports import FitReport, InferenceReport
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from asynccfr.cfr.best_response import counterfactual_regrets
-from asynccfr.cfr.sequence_form import sequence_form
+from asynccfr.agents.profiles import NetworkProfile
+from asynccfr.exact.best_response import counterfactual_regrets
+from asynccfr.exact.sequence_form import sequence_form
 from asynccfr.games import load_game
-from asynccfr.profiles import NetworkProfile
 from benchmarks.unbiasedness import (
     GAMES,
     RULE,

@@ -3,12 +3,10 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import fake_training
-from command_line import Result, Run
-
-from asynccfr import plots
 from asynccfr.cli import main
+from asynccfr.runs import plots
+from tests.cli import fake_training
+from tests.cli.command_line import Result, Run
 
 
 @pytest.fixture

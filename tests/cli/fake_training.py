@@ -8,19 +8,16 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "runs"))
-from run_samples import make_report, match_against
-
 from asynccfr.config import TrainConfig
 from asynccfr.errors import GameError, TrainingDiverged
 from asynccfr.reports import IterationReport
 from asynccfr.runs import Checkpoint, RunFolder
+from tests.runs.run_samples import make_report, match_against
 
 NORMAL, REFUSE, DIVERGE, LINGER, FULL_DISK, PAUSE, NO_MEMORY = range(7)
 

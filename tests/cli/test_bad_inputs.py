@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import fake_training
 import numpy as np
 import pytest
-from command_line import Run
-from run_samples import make_report
 
-from asynccfr.config_files import load
+from asynccfr.config.files import load
 from asynccfr.runs import Checkpoint, RunFolder, tensorboard
+from tests.cli import fake_training
+from tests.cli.command_line import Run
+from tests.runs.run_samples import make_report
 
 BAD_CONFIGS = {
     "unknown field": ("gmae: kuhn_poker", "gmae: unknown field; did you mean game?"),

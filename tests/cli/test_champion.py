@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from asynccfr.agents import Agent
 from asynccfr.cli.play import command as play
-from asynccfr.config_files import load
+from asynccfr.config.files import load
 from asynccfr.games import load_game
 from asynccfr.players import game_of_agents, opponents_for, players_for
 from asynccfr.players.registry import CHAMPION_FOLDER, agent_file

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import ENVIRONMENT
 
 from asynccfr.runs import RunFolder, holds_run
+from tests.cli.command_line import ENVIRONMENT
 
 KILLS = 20
 CONFIG = """\

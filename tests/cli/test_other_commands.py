@@ -3,12 +3,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import ENVIRONMENT, Run
 
 from asynccfr.cli import COMMANDS
-from asynccfr.config_files import dump, load
-from asynccfr.config_schema import walk
+from asynccfr.config.files import dump, load
+from asynccfr.config.schema import walk
 from asynccfr.games.registry import GAMES
+from tests.cli.command_line import ENVIRONMENT, Run
 
 
 def test_the_commands_are_listed(run: Run) -> None:

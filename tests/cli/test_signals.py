@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import fake_training
 import pytest
-from command_line import ENVIRONMENT
 
 from asynccfr.runs import RunFolder
+from tests.cli import fake_training
+from tests.cli.command_line import ENVIRONMENT
 
 
 @contextmanager
 def lingering(kuhn: Path, seed: int) -> Iterator[subprocess.Popen[str]]:
     """A process whose training is in iteration 3."""
-    command = [sys.executable, fake_training.__file__, "train", str(kuhn), "--out", "a"]
+    command = [sys.executable, "-m", "tests.cli.fake_training", "train", str(kuhn), "--out", "a"]
     child = subprocess.Popen(
         [*command, "--set", f"seed={seed}"],
         stdout=subprocess.PIPE,

@@ -3,18 +3,17 @@ import io
 import re
 from pathlib import Path
 
-import fake_training
 import pytest
 import torch
-from command_line import Run
 from rich.console import Console
-from run_samples import make_report, match_against
 
-from asynccfr import plots
 from asynccfr.cli import progress
-from asynccfr.config_files import load
-from asynccfr.plots import plot_learning_curves
-from asynccfr.runs import RunFolder
+from asynccfr.config.files import load
+from asynccfr.runs import RunFolder, plots
+from asynccfr.runs.plots import plot_learning_curves
+from tests.cli import fake_training
+from tests.cli.command_line import Run
+from tests.runs.run_samples import make_report, match_against
 
 
 def test_a_run_ends_with_all_that_one_needs(

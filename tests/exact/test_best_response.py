@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from asynccfr.cfr.best_response import best_response, counterfactual_regrets, nash_conv, tabulate
-from asynccfr.cfr.policy import uniform
-from asynccfr.cfr.sequence_form import sequence_form
+from asynccfr.exact.best_response import best_response, counterfactual_regrets, nash_conv, tabulate
+from asynccfr.exact.policy import uniform
+from asynccfr.exact.sequence_form import sequence_form
 from asynccfr.games import load_game
 
 from . import brute_force

@@ -12,8 +12,7 @@ from asynccfr.training import train
 from benchmarks import convergence
 from benchmarks.common import machine
 from benchmarks.convergence import NETWORK, OPENSPIEL, Curve, Point, Record, Task, rows_of
-
-from ..solver.small import small_config
+from tests.solvers.small import small_config
 
 EVERY = ("evaluation.nash_conv_every=1",)
 KUHN = Task("kuhn_poker", "kuhn.yaml", 0.5, (0.9, 1e-9), overrides=EVERY)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from asynccfr.cfr.best_response import nash_conv, tabulate
-from asynccfr.cfr.policy import uniform
-from asynccfr.cfr.sequence_form import sequence_form
-from asynccfr.cfr.tabular import solve
 from asynccfr.errors import GameError
+from asynccfr.exact.best_response import nash_conv, tabulate
+from asynccfr.exact.policy import uniform
+from asynccfr.exact.sequence_form import sequence_form
+from asynccfr.exact.tabular import solve
 from asynccfr.games import load_game
 from asynccfr.games.conformance import check_game
 
@@ -57,7 +57,7 @@ def test_our_poker_is_theirs(name):
 def test_openspiel_finds_our_nash_conv(name):
     from open_spiel.python.algorithms import exploitability
 
-    from asynccfr.openspiel_policy import to_openspiel_policy
+    from asynccfr.exact.openspiel_policy import to_openspiel_policy
 
     game = load_game(name)
     policy = tabulate(game, random_policy(3))
@@ -111,14 +111,14 @@ def test_games_that_do_not_fit(name, message):
 
 
 def test_policies_for_games_that_openspiel_lacks():
-    from asynccfr.openspiel_policy import to_openspiel_policy
+    from asynccfr.exact.openspiel_policy import to_openspiel_policy
 
     with pytest.raises(GameError, match=r"lost_cities.*OpenSpiel has no such game"):
         to_openspiel_policy(load_game("lost_cities"), uniform)
 
 
 def test_a_policy_answers_for_the_player_to_move_only():
-    from asynccfr.openspiel_policy import to_openspiel_policy
+    from asynccfr.exact.openspiel_policy import to_openspiel_policy
 
     exported = to_openspiel_policy(load_game("kuhn_poker"), uniform)
     state = exported.game.new_initial_state()

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asynccfr.cfr.sequence_form import sequence_form
-from asynccfr.cfr.tabular import solve
 from asynccfr.errors import GameError, IllegalAction
+from asynccfr.exact.sequence_form import sequence_form
+from asynccfr.exact.tabular import solve
 from asynccfr.games import PythonGame, python
 from asynccfr.games.conformance import check_game
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asynccfr.cfr.policy import InformationStates, uniform
-from asynccfr.cfr.sequence_form import sequence_form
 from asynccfr.errors import GameError
+from asynccfr.exact.policy import InformationStates, uniform
+from asynccfr.exact.sequence_form import sequence_form
 from asynccfr.games import CHANCE, TERMINAL, load_game
 from asynccfr.games.python import PythonGame
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from asynccfr.cfr.best_response import evaluate
-from asynccfr.cfr.sequence_form import sequence_form
-from asynccfr.cfr.tabular import (
+from asynccfr.exact.best_response import evaluate
+from asynccfr.exact.sequence_form import sequence_form
+from asynccfr.exact.tabular import (
     CFR,
     CFR_PLUS,
     DISCOUNTED_CFR,

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lost_cities_reference import NAMES, Round
 
 from asynccfr.games.conformance import choose
 from asynccfr.games.lost_cities import LostCities
 from asynccfr.games.lost_cities_view import Card, View
 from asynccfr.seeding import Rng
+from tests.games.lost_cities_reference import NAMES, Round
 
 HIDDEN = 255
 CARDS = {

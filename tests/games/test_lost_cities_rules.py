@@ -5,7 +5,6 @@ from itertools import product
 from typing import Any
 
 import pytest
-from lost_cities_reference import NAMES
 
 from asynccfr.errors import GameError, IllegalAction
 from asynccfr.games import load_game
@@ -13,6 +12,7 @@ from asynccfr.games.conformance import choose
 from asynccfr.games.lost_cities import LostCities
 from asynccfr.games.lost_cities_view import WAGER, Card, Move
 from asynccfr.seeding import Rng, stream
+from tests.games.lost_cities_reference import NAMES
 
 W = "wager"
 

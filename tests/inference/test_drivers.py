@@ -15,8 +15,7 @@ from asynccfr.games import load_game
 from asynccfr.inference.drivers import batcher_of, run_blocking, traverse, traverse_batched
 from asynccfr.inference.evaluator import Evaluator
 from asynccfr.seeding import stream
-
-from ..bystander import Bystander
+from tests.bystander import Bystander
 
 GAME = load_game("leduc_poker")
 DRIVERS = [SyncDriver(), AsyncDriver(concurrency=7, max_batch=3), AsyncDriver(concurrency=100)]

@@ -6,15 +6,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asynccfr.cfr import policy_cache
-from asynccfr.cfr.policy_cache import PolicyCache
 from asynccfr.cfr.query import Query
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.games import load_game
+from asynccfr.inference import policy_cache
 from asynccfr.inference.evaluator import Evaluator
-
-from ..bystander import Bystander
-from ..solver.small import digests, small_config
+from asynccfr.inference.policy_cache import PolicyCache
+from tests.bystander import Bystander
+from tests.solvers.small import digests, small_config
 
 GAME = load_game("leduc_poker")
 

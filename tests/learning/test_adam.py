@@ -6,14 +6,14 @@ import sys
 import pytest
 import torch
 
-from asynccfr.networks.adam import Adam
+from asynccfr.learning.adam import Adam
 
 FIT = """
 import sys, numpy as np, torch
 from asynccfr.config import Fit
-from asynccfr.fitting import fit_advantage
+from asynccfr.learning.fitting import fit_advantage
 from asynccfr.networks import MLP
-from asynccfr.reservoir import Reservoir, Samples
+from asynccfr.learning.reservoir import Reservoir, Samples
 from asynccfr.seeding import Rng
 memory = Reservoir(10, tensor_size=2, max_legal_actions=1, tensor_quantum=1.0)
 row = np.eye(2, dtype=np.uint8), np.zeros((2, 1), np.int16), np.ones((2, 1), np.float32)

@@ -9,10 +9,10 @@ import torch
 
 from asynccfr.config import Fit, MultilayerPerceptron
 from asynccfr.errors import ConfigError, TrainingDiverged
-from asynccfr.fitting import fit_advantage, fit_average_strategy
+from asynccfr.learning.fitting import fit_advantage, fit_average_strategy
+from asynccfr.learning.reservoir import Reservoir, Samples
 from asynccfr.networks import MLP, build_network, masked_log_softmax
 from asynccfr.reports import FitReport
-from asynccfr.reservoir import Reservoir, Samples
 from asynccfr.seeding import Rng
 
 STATES, ACTIONS = 4, 5
@@ -85,7 +85,7 @@ def test_a_sample_counts_in_proportion_to_its_iteration_and_to_its_weight(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not merged:
-        monkeypatch.setattr("asynccfr.fitting.MergedSamples.of", lambda *_: None)
+        monkeypatch.setattr("asynccfr.learning.fitting.MergedSamples.of", lambda *_: None)
     advantages, average = network(), network()
     (w, v), (s, t) = weights, iterations
     fit_advantage(advantages, reservoir((0, {1: 0.0}, w, s), (0, {1: 4.0}, v, t)), FIT, Rng(1))

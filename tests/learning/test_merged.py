@@ -6,12 +6,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asynccfr.cfr.merge import merge
 from asynccfr.config import Fit, MultilayerPerceptron
-from asynccfr.fitting import fit_advantage
-from asynccfr.merged import MergedSamples
+from asynccfr.learning.fitting import fit_advantage
+from asynccfr.learning.merge import merge
+from asynccfr.learning.merged import MergedSamples
+from asynccfr.learning.reservoir import Reservoir, Samples
 from asynccfr.networks import build_network
-from asynccfr.reservoir import Reservoir, Samples
 from asynccfr.seeding import Rng
 
 

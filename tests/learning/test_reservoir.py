@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asynccfr.errors import CheckpointError, ConfigError
-from asynccfr.reservoir import Reservoir, Samples
+from asynccfr.learning.reservoir import Reservoir, Samples
 
 QUANTUM = 0.25
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asynccfr.arena import MatchPlan, play_match
 from asynccfr.errors import GameError
+from asynccfr.evaluation.arena import MatchPlan, play_match
 from asynccfr.games import load_game
 from asynccfr.games.lost_cities_view import Card
 from asynccfr.players import make_player, players_for

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from asynccfr.agents import Agent, AgentCard
-from asynccfr.arena import MatchPlan, play_match
 from asynccfr.cfr.query import Query
 from asynccfr.config import MultilayerPerceptron
 from asynccfr.errors import ConfigError, GameError, PlayerError
+from asynccfr.evaluation.arena import MatchPlan, play_match
 from asynccfr.games import load_game
 from asynccfr.games.conformance import choose
 from asynccfr.networks import build_network

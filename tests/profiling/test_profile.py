@@ -19,7 +19,7 @@ from asynccfr.config import (
     MultilayerPerceptron,
     TrainConfig,
 )
-from asynccfr.config_files import dump
+from asynccfr.config.files import dump
 from asynccfr.profiling import boundary, calibration, forward, gather, step, whole_run
 from asynccfr.profiling.calibration import Prediction, Setting, judged
 from asynccfr.profiling.forward import Way

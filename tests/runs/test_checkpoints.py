@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from run_samples import State, assert_same, make_checkpoint
 
 from asynccfr.config import TrainConfig
 from asynccfr.errors import CheckpointError, RunError
 from asynccfr.runs import Checkpoint, RunFolder
 from asynccfr.runs.checkpoints import CheckpointStore
+from tests.runs.run_samples import State, assert_same, make_checkpoint
 
 FILES = ["arrays.safetensors", "state.msgpack", "manifest.json"]
 

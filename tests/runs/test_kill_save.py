@@ -1,5 +1,6 @@
 """A process killed while it saves always leaves a folder from which the next one continues."""
 
+import os
 import random
 import signal
 import subprocess
@@ -7,16 +8,14 @@ import sys
 import time
 from pathlib import Path
 
-from run_samples import State, assert_same, make_checkpoint
-
 from asynccfr.runs import RunFolder
+from tests.runs.run_samples import State, assert_same, make_checkpoint
 
 KILLS = 20
 
 CHILD = """
 import sys
-sys.path.insert(0, sys.argv[2])
-from run_samples import State, make_checkpoint, make_report
+from tests.runs.run_samples import State, make_checkpoint, make_report
 from asynccfr.runs import RunFolder
 with RunFolder.open(sys.argv[1]).lock() as folder:
     checkpoint = folder.load_checkpoint(State)
@@ -35,7 +34,8 @@ def test_kill_while_saving(folder: RunFolder) -> None:
     resumed_at = []
     for _ in range(KILLS):
         child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, folder.path, Path(__file__).parent],
+            [sys.executable, "-c", CHILD, folder.path],
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

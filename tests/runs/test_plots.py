@@ -6,9 +6,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import imread
-from run_samples import make_report, match_against
 
-from asynccfr import plots
+from asynccfr.runs import plots
+from tests.runs.run_samples import make_report, match_against
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from run_samples import State, assert_same, make_checkpoint, make_report
 
 from asynccfr.config import Evaluation, Run, TrainConfig
 from asynccfr.errors import CheckpointError, ConfigError, RunError
 from asynccfr.runs import RunFolder
+from tests.runs.run_samples import State, assert_same, make_checkpoint, make_report
 
 
 def test_the_configuration_comes_back(folder: RunFolder, config: TrainConfig) -> None:

@@ -1,11 +1,11 @@
 from pathlib import Path
 
 import pytest
-from run_samples import make_report
 
 from asynccfr.config import Run, TrainConfig
 from asynccfr.errors import ConfigError
 from asynccfr.runs import RunFolder
+from tests.runs.run_samples import make_report
 
 CONFIG = TrainConfig(game="kuhn_poker", run=Run(tensorboard=True))
 

@@ -1,8 +1,0 @@
-import pytest
-
-from tests.arena.duel import DuelGame
-
-
-@pytest.fixture
-def duel():
-    return DuelGame()

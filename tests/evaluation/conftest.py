@@ -1,0 +1,8 @@
+import pytest
+
+from tests.evaluation.duel import DuelGame
+
+
+@pytest.fixture
+def duel():
+    return DuelGame()
