@@ -22,7 +22,7 @@ from msgspec import Struct
 from asynccfr.agents import Agent
 from asynccfr.cfr.trajectory import Decisions
 from asynccfr.config import PPO, RegretActorCritic, TrainConfig
-from asynccfr.config.files import load
+from asynccfr.config.files import load_config
 from asynccfr.evaluation.arena import MatchPlan, play_match
 from asynccfr.games import load_game
 from asynccfr.games.symmetry import moved
@@ -141,7 +141,9 @@ class Record(Struct, frozen=True, kw_only=True):
 def configuration(arm: Arm, game: str, iterations: int, games: int, seed: int) -> TrainConfig:
     schedule = (f"solver.iterations={iterations}", f"solver.anneal={iterations}")
     base = (f"game={game}", f"seed={seed}")
-    return load(CONFIGS / arm.config, [*base, *arm.overrides, *schedule, f"solver.games={games}"])
+    return load_config(
+        CONFIGS / arm.config, [*base, *arm.overrides, *schedule, f"solver.games={games}"]
+    )
 
 
 async def trained(arm: Arm, config: TrainConfig) -> tuple[Agent, int, float]:

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from msgspec.structs import replace
 
 from asynccfr.config import RegretActorCritic, TrainConfig
-from asynccfr.config.files import load
+from asynccfr.config.files import load_config
 from asynccfr.evaluation.arena import MatchPlan, play_match
 from asynccfr.exact.best_response import nash_conv
 from asynccfr.exact.policy import uniform
@@ -116,7 +116,7 @@ def remembering(game: str, iterations: int, games: int, *overrides: str) -> Trai
     agent = ("solver.agent.type=average_strategy", "solver.agent.steps=2000")
     schedule = (f"solver.iterations={iterations}", f"solver.anneal={iterations}")
     all_overrides = [f"game={game}", *agent, *schedule, f"solver.games={games}", *overrides]
-    return load(CONFIGS / "champion.yaml", all_overrides)
+    return load_config(CONFIGS / "champion.yaml", all_overrides)
 
 
 async def head_to_head(config: TrainConfig, deals: int) -> MatchReport:

@@ -32,7 +32,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asynccfr.config import TrainConfig
-from asynccfr.config.files import load
+from asynccfr.config.files import load_config
 from asynccfr.exact.best_response import nash_conv
 from asynccfr.exact.policy import uniform
 from asynccfr.games import load_game
@@ -148,7 +148,7 @@ class Clock:
 
 def configuration(task: Task, seed: int) -> TrainConfig:
     overrides = [f"game={task.game}", f"seed={seed}", f"solver.iterations={ENDLESS}"]
-    config = load(CONFIGS / task.config, [*overrides, *task.overrides])
+    config = load_config(CONFIGS / task.config, [*overrides, *task.overrides])
     evaluation = replace(config.evaluation, every=0, opponents=("random",))
     return replace(config, evaluation=evaluation)
 

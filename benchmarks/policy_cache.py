@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asynccfr.config import DeepCFR, MultilayerPerceptron
-from asynccfr.config.files import load
+from asynccfr.config.files import load_config
 from asynccfr.event_loop import run
 from asynccfr.games import load_game
 from asynccfr.solvers.deep_cfr import DeepCFRSolver
@@ -75,7 +75,7 @@ class Runner:
 
     def __init__(self, subject: Subject, cached: bool) -> None:
         game, overrides = subject.game, subject.overrides
-        config = load(CONFIGS / subject.config, [f"game={game}", *CPU, *overrides])
+        config = load_config(CONFIGS / subject.config, [f"game={game}", *CPU, *overrides])
         assert isinstance(config.solver, DeepCFR)
         traversals = min(config.solver.traversals, TRAVERSALS)
         solver = replace(config.solver, traversals=traversals, average="network")

@@ -1,4 +1,4 @@
-"""What README shows is true: its programs run, its table of the configuration is current."""
+"""What the docs show is true: README's programs run, the table of the configuration is current."""
 
 import os
 import re
@@ -12,10 +12,7 @@ from asynccfr.config.schema import markdown_table
 
 README = Path(__file__).parent.parent / "README.md"
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(README.parent)}
-# Programs under a file's name are that file, which has tests of its own.
-PROGRAMS = re.findall(
-    r"(?<!-->\n)^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL
-)
+PROGRAMS = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def first_words(program: str) -> str:
@@ -42,4 +39,12 @@ def test_the_embedding_example_makes_one_call():
 
 
 def test_the_table_of_the_configuration_is_current():
-    assert markdown_table().strip() in README.read_text()
+    assert markdown_table().strip() in (README.parent / "configs" / "README.md").read_text()
+
+
+def test_readme_stays_short_and_its_links_lead_somewhere():
+    text = README.read_text()
+    assert len(text.splitlines()) <= 200
+    assert "![" not in text  # PyPI shows no picture of the repository
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        assert (README.parent / target).exists(), target

@@ -23,10 +23,10 @@ def command(context: click.Context, file: Path | None, overrides: list[str], exp
 
 
 def show(file: Path, overrides: list[str]) -> None:
-    from asynccfr.config.files import dump, load
+    from asynccfr.config.files import dump, load_config
     from asynccfr.games import configured_game
 
-    config = load(file, overrides)
+    config = load_config(file, overrides)
     configured_game(config.game)
     click.echo(dump(config), nl=False)
 

@@ -1,7 +1,6 @@
 """`asynccfr evaluate`: how strong players are, by mirrored deals with confidence intervals."""
 
 from collections.abc import Sequence
-from itertools import combinations, product
 from pathlib import Path
 
 import click
@@ -17,11 +16,12 @@ from asynccfr.cli.match_tables import (
 )
 from asynccfr.cli.options import check_writable, chosen_game, game_option, path_type
 from asynccfr.cli.progress import write
-from asynccfr.evaluation.arena import MatchPlan, PlayedMatch, play_matches
+from asynccfr.evaluation.arena import MatchPlan, PlayedMatch
+from asynccfr.evaluation.evaluate import evaluate
 from asynccfr.evaluation.ratings import ratings
 from asynccfr.event_loop import run
 from asynccfr.games import Game
-from asynccfr.players import Player, opponents_for, seated
+from asynccfr.players import opponents_for
 from asynccfr.reports import MatchReport
 
 
@@ -91,7 +91,7 @@ def command(
     if json_path is not None:
         check_writable(json_path)
     console = wide_console()
-    matches = run(evaluate(table, agents, against, plan, console))
+    matches = run(show_matches(table, agents, against, plan, console))
     reports = [match.report for match in matches]
     if len(agents) > 2 and not against:
         console.print(matrix_table(reports))
@@ -103,7 +103,7 @@ def command(
         save(reports, json_path)
 
 
-async def evaluate(
+async def show_matches(
     game: Game,
     agents: Sequence[str],
     against: Sequence[str],
@@ -111,25 +111,20 @@ async def evaluate(
     console: Console,
 ) -> list[PlayedMatch]:
     """Play all the matches, with a progress bar on a terminal."""
-    async with seated([*agents, *against], game) as players:
-        ours, others = players[: len(agents)], players[len(agents) :]
-        pairs: list[tuple[Player, Player]] = list(
-            product(ours, others) if others else combinations(ours, 2)
-        )
-        bars = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-        with Progress(
-            *bars,
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        ) as progress:
-            games = progress.add_task("games", total=2 * plan.deals * len(pairs))
+    bars = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Progress(
+        *bars,
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        task = progress.add_task("games", total=None)
 
-            def show(played: int) -> None:
-                progress.update(games, completed=played)
+        def show(played: int, games: int) -> None:
+            progress.update(task, completed=played, total=games)
 
-            return await play_matches(game, pairs, plan, show)
+        return await evaluate(agents, against, game=game, plan=plan, on_game=show)
 
 
 def reading_aid(plan: MatchPlan) -> str:

@@ -24,14 +24,16 @@ def command(
     import msgspec
     from rich.console import Console
 
-    from asynccfr.config.files import load
+    from asynccfr.config.files import load_config
     from asynccfr.profiling.pictures import draw
     from asynccfr.profiling.profile import profile
     from asynccfr.profiling.tables import print_profile
 
     if json is not None:
         check_writable(json)
-    found = profile(load(config, overrides), quick, lambda phase: click.echo(phase, err=True))
+    found = profile(
+        load_config(config, overrides), quick, lambda phase: click.echo(phase, err=True)
+    )
     print_profile(found, Console())
     if json is not None:
         json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))

@@ -14,7 +14,7 @@ from asynccfr.cli.progress import make_display, write
 from asynccfr.cli.signals import stopped_by_signals
 from asynccfr.cli.summary import print_summary, resume_command
 from asynccfr.config import TrainConfig
-from asynccfr.config.files import load, with_overrides
+from asynccfr.config.files import load_config, with_overrides
 from asynccfr.errors import AsyncCFRError, RunError
 from asynccfr.event_loop import run
 from asynccfr.games import configured_game
@@ -48,7 +48,7 @@ def command(
     elif source.is_dir():
         raise RunError(f"{source}: is a folder; continue a run with --resume, or name a CONFIG")
     else:
-        config = load(source, overrides)
+        config = load_config(source, overrides)
         configured_game(config.game)
         if resume and out is not None and holds_run(out):
             status = continue_run(RunFolder.open(out), config)

@@ -34,7 +34,7 @@ Raw = dict[str, Any]
 LARGEST = 2**63 - 1
 
 
-def load(path: str | Path, overrides: Iterable[str] = ()) -> TrainConfig:
+def load_config(path: str | Path, overrides: Iterable[str] = ()) -> TrainConfig:
     """The configuration in a YAML or TOML file, with `dotted.path=value` overrides.
 
     Raises ConfigError naming the file or `--set`, the field, its value and what was expected.
@@ -65,7 +65,7 @@ def checked(config: TrainConfig) -> TrainConfig:
     """
     if not isinstance(config, TrainConfig):
         raise ConfigError(
-            f"config: expected a TrainConfig, got {_shown(config)}; config.files.load reads a file "
+            f"config: expected a TrainConfig, got {_shown(config)}; load_config reads a file "
             "and config.files.resolve a dict"
         )
     try:

@@ -1,7 +1,7 @@
 """What a run is made of: frozen structs whose fields carry their own documentation and bounds.
 
 Alternatives are tagged unions (`sampling: {type: outcome, epsilon: 0.6}`): a senseless combination
-cannot be written down. `config.files.load` reads YAML or TOML and applies `--set` overrides.
+cannot be written down. `load_config` reads YAML or TOML and applies `--set` overrides.
 """
 
 from typing import Annotated, Any, Literal

@@ -146,10 +146,10 @@ def read_agent(spec: str, game: Game) -> "Agent | MixtureAgent":
 
 
 @asynccontextmanager
-async def seated(specs: Sequence[str], game: Game) -> AsyncIterator[list[Player]]:
-    """The players of those names, the agents among them entered, and closed in the end."""
+async def seated(specs: Sequence[str | Player], game: Game) -> AsyncIterator[list[Player]]:
+    """The players, or those of the names, the agents among them entered, and closed in the end."""
     async with AsyncExitStack() as stack:
-        players = [make_player(spec, game) for spec in specs]
+        players = [make_player(spec, game) if isinstance(spec, str) else spec for spec in specs]
         for player in players:
             if isinstance(player, AbstractAsyncContextManager):
                 await stack.enter_async_context(player)

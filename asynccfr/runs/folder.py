@@ -90,7 +90,7 @@ class RunFolder:
             raise RunError(f"{path}: no such folder; `asynccfr train CONFIG` starts a run")
         if not holds_run(path):
             raise RunError(f"{path}: holds no run ({CONFIG} is missing); name another folder")
-        return cls(path, files.load(path / CONFIG))
+        return cls(path, files.load_config(path / CONFIG))
 
     @property
     def agent(self) -> Path:

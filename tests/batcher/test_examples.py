@@ -1,4 +1,4 @@
-"""The examples of the README: they run, they type-check, and the README shows them as they are."""
+"""The examples of the guide: they run, they type-check, and the guide shows them as they are."""
 
 import re
 import subprocess
@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parent / "examples"
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "asynccfr" / "batcher" / "README.md"
 PRINTS = {"basics": "[4, 6, 3, 5]", "decorated": "[0.5, 1.5]", "rows": "[True, False]"}
 
 
 @pytest.mark.parametrize("name", PRINTS)
 def test_it_runs(name):
     command = [sys.executable, "-W", "error", "-m", f"tests.batcher.examples.{name}"]
-    root = README.parent
+    root = ROOT
     run = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=100)
     assert run.stdout.strip() == PRINTS[name], run.stderr
 
@@ -25,11 +26,11 @@ def test_they_are_typed():
     pytest.importorskip("mypy")
     pytest.importorskip("fastapi")
     command = [sys.executable, "-m", "mypy", "--strict", "-p", "tests.batcher.examples"]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=README.parent, timeout=290)
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=290)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_the_readme_shows_them_as_they_are():
-    shown = re.findall(r"<!-- (\w+)\.py -->\n```python\n(.*?)```", README.read_text(), re.DOTALL)
+def test_the_guide_shows_them_as_they_are():
+    shown = re.findall(r"<!-- (\w+)\.py -->\n```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     for name, code in shown:
         assert code.strip() in (EXAMPLES / f"{name}.py").read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asynccfr.config.files import load
+from asynccfr.config.files import load_config
 from asynccfr.runs import Checkpoint, RunFolder, tensorboard
 from tests.cli import fake_training
 from tests.cli.command_line import Run
@@ -186,7 +186,7 @@ def test_resuming_what_is_no_run(run: Run, kuhn: Path) -> None:
 @pytest.fixture
 def folder(kuhn: Path) -> Path:
     """A finished run of four iterations."""
-    with RunFolder.create("a", load(kuhn)).lock() as folder:
+    with RunFolder.create("a", load_config(kuhn)).lock() as folder:
         for iteration in (1, 2, 3, 4):
             folder.append(make_report(iteration))
             totals = fake_training.Totals(iteration)

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from asynccfr.agents import Agent
 from asynccfr.cli.play import command as play
-from asynccfr.config.files import load
+from asynccfr.config.files import load_config
 from asynccfr.games import load_game
 from asynccfr.players import game_of_agents, opponents_for, players_for
 from asynccfr.players.registry import CHAMPION_FOLDER, agent_file
@@ -25,7 +25,7 @@ def test_it_is_small_and_what_its_configuration_trains():
     assert agent_file("champion").stat().st_size < 1_000_000
     assert "asynccfr train configs/champion.yaml" in (CHAMPION_FOLDER / "CARD.md").read_text()
     card = Agent.load(agent_file("champion")).card
-    config = load(Path(__file__).parents[2] / "configs" / "champion.yaml")
+    config = load_config(Path(__file__).parents[2] / "configs" / "champion.yaml")
     assert card.network == config.solver.network
     assert card.game == str(load_game(config.game))
     assert card.seed == config.seed

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from asynccfr.cli import COMMANDS
-from asynccfr.config.files import dump, load
+from asynccfr.config.files import dump, load_config
 from asynccfr.config.schema import walk
 from asynccfr.games.registry import GAMES
 from tests.cli.command_line import ENVIRONMENT, Run
@@ -40,7 +40,7 @@ def test_help_does_not_wait_for_torch(arguments: list[str]) -> None:
 
 def test_config_shows_every_default(run: Run, kuhn: Path) -> None:
     result = run("config", kuhn, "--set", "seed=3")
-    assert result.stdout == dump(load(kuhn, ["seed=3"]))
+    assert result.stdout == dump(load_config(kuhn, ["seed=3"]))
     Path("again.yaml").write_text(result.stdout)
     assert run("config", "again.yaml").stdout == result.stdout
 

@@ -8,7 +8,7 @@ import torch
 from rich.console import Console
 
 from asynccfr.cli import progress
-from asynccfr.config.files import load
+from asynccfr.config.files import load_config
 from asynccfr.runs import RunFolder, plots
 from asynccfr.runs.plots import plot_learning_curves
 from tests.cli import fake_training
@@ -61,7 +61,7 @@ def test_a_run_is_named_after_its_configuration(run: Run, kuhn: Path) -> None:
 def test_overrides_are_kept_with_the_run(run: Run, kuhn: Path) -> None:
     run("train", kuhn, "--out", "a", "--set", "solver.iterations=2", "--set", "run={}")
     folder = RunFolder.open("a")
-    assert folder.config == load(kuhn, ["solver.iterations=2"])
+    assert folder.config == load_config(kuhn, ["solver.iterations=2"])
     assert len(folder.reports()) == 2
 
 

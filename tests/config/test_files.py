@@ -16,7 +16,7 @@ from asynccfr.config import (
     SyncDriver,
     TrainConfig,
 )
-from asynccfr.config.files import dump, load, resolve, with_overrides
+from asynccfr.config.files import dump, load_config, resolve, with_overrides
 from asynccfr.config.yaml import parse_yaml
 from asynccfr.errors import ConfigError
 
@@ -41,7 +41,7 @@ def test_yaml_and_toml_say_the_same(tmp_path: Path) -> None:
     wanted = TrainConfig(
         game="kuhn_poker", solver=DeepCFR(sampling=ExternalSampling(), advantage=Fit(steps=7))
     )
-    assert load(tmp_path / "a.yaml") == load(tmp_path / "a.toml") == wanted
+    assert load_config(tmp_path / "a.yaml") == load_config(tmp_path / "a.toml") == wanted
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_an_error_says_where_the_value_came_from(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("game: kuhn_poker\nseed: -1")
     with pytest.raises(ConfigError, match=r"a\.yaml: seed = -1: expected a whole number >= 0"):
-        load(path)
+        load_config(path)
     with pytest.raises(ConfigError, match=r"^--set: seed = -2: expected"):
-        load(path, ["seed=-2"])
+        load_config(path, ["seed=-2"])
 
 
 configs = st.builds(

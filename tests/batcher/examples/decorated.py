@@ -2,7 +2,7 @@
 
 import asyncio
 
-from asynccfr.batcher import batched
+from asynccfr import batched
 
 
 class Embedder:

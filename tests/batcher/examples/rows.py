@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asynccfr.batcher import Batcher, Rows
+from asynccfr import Batcher, Rows
 
 
 def write(text: str, row: npt.NDArray[Any]) -> None:

@@ -10,8 +10,7 @@ from fastapi import FastAPI, HTTPException, Request
 from prometheus_client import CollectorRegistry, make_asgi_app
 from pydantic import BaseModel
 
-from asynccfr.batcher import Batcher, Call, QueueFull
-from asynccfr.batcher.prometheus import BatcherCollector
+from asynccfr import Batcher, BatcherCollector, Call, QueueFull
 
 
 class Question(BaseModel):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import assert_type
 
-from asynccfr.batcher import Call, batched
+from asynccfr import Call, batched
 
 
 class Words:
