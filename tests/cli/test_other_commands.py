@@ -62,7 +62,7 @@ def test_the_games_are_listed(run: Run) -> None:
     assert "hand_size: an integer from 1 to " in stdout
 
 
-@pytest.mark.parametrize("path", sorted(Path(__file__).parents[2].glob("configs/*")), ids=str)
+@pytest.mark.parametrize("path", sorted(Path(__file__).parents[2].glob("configs/*.yaml")), ids=str)
 def test_the_configurations_that_come_along_are_good(run: Run, path: Path) -> None:
     assert run("config", path).status == 0
 
