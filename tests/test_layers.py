@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "asynccfr"
 
 # Rooms from the ground up: a module imports from its own room and from floors below.
 FLOORS = [
-    ["errors", "awaiting", "seeding", "event_loop", "reports"],
+    ["build", "errors", "awaiting", "seeding", "event_loop", "reports"],
     ["config", "batcher", "games"],
     ["cfr", "exact", "networks", "runs"],
     ["learning", "agents", "inference"],
