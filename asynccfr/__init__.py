@@ -8,6 +8,8 @@ Names are imported when first used, so that `from asynccfr import Batcher` needs
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from asynccfr.errors import needed_by
+
 if TYPE_CHECKING:
     from asynccfr import config as config
     from asynccfr import errors as errors
@@ -78,16 +80,19 @@ PAGE = {
 }
 HOMES = {name: module for module, names in PAGE.items() for name in names}
 ROOMS = ("config", "errors")
+WITH_GAMES = ("games", "exact", "players")  # rooms for which the extra `games` is enough
 
 __all__ = sorted([*HOMES, *ROOMS])
 
 
 def __getattr__(name: str) -> Any:
-    if name in ROOMS:
-        return import_module(f"asynccfr.{name}")
-    if name not in HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'asynccfr' has no attribute {name!r}")
-    return getattr(import_module(HOMES[name]), name)
+    home = HOMES.get(name, f"asynccfr.{name}")
+    extra = "games" if home.split(".")[1] in WITH_GAMES else "train"
+    with needed_by(f"asynccfr.{name}", extra):
+        module = import_module(home)
+    return module if name in ROOMS else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -10,11 +10,25 @@
     ├── TraversalProcessDied   inference: a process of the server driver ended on its own
     ├── PlayerError            players, arena: no such player, or one that failed to play
     ├── TrainingDiverged       solver: a loss became NaN or infinite
-    └── RunError               runs: the run folder cannot be used
-        └── CheckpointError    runs: a checkpoint is missing, damaged or of another game
+    ├── RunError               runs: the run folder cannot be used
+    │   └── CheckpointError    runs: a checkpoint is missing, damaged or of another game
+    └── MissingPackage         anywhere: a package that one of the extras brings is not installed
 
 A message names the field or argument, the value, what was expected and the way out.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# What the extras bring, by the names that programs import.
+EXTRAS = {
+    "games": ("msgspec", "numpy"),
+    "train": ("click", "rich", "safetensors", "torch", "yaml"),
+    "plots": ("matplotlib",),
+    "tensorboard": ("tensorboard",),
+    "prometheus": ("prometheus_client",),
+    "open_spiel": ("open_spiel", "pyspiel"),
+}
 
 
 class AsyncCFRError(Exception):
@@ -63,6 +77,30 @@ class RunError(AsyncCFRError, OSError):
 
 class CheckpointError(RunError):
     """A checkpoint is missing, damaged, or belongs to another game or configuration."""
+
+
+class MissingPackage(AsyncCFRError, ImportError):
+    """A package that one of the extras brings is not installed."""
+
+
+@contextmanager
+def needed_by(what: str, extra: str = "games") -> Iterator[None]:
+    """Imports for the sake of `what`; raises MissingPackage, naming the extra that it takes.
+
+    `extra` is the one for `what`: others bring what `games` brings, so it is named in its place.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        for brings, packages in EXTRAS.items():
+            if package in packages:
+                named = extra if brings == "games" else brings
+                raise MissingPackage(
+                    f"{what} needs {package}, which is not installed: "
+                    f"pip install 'asynccfr[{named}]'"
+                ) from error
+        raise
 
 
 def first_failure(group: BaseExceptionGroup[BaseException]) -> BaseException:

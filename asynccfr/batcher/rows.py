@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from asynccfr.errors import BatcherError
+from asynccfr.errors import BatcherError, needed_by
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +59,8 @@ class RowPool:
     """The buffers of one batcher."""
 
     def __init__(self, rows: Rows, max_batch: int, spare: int) -> None:
-        import numpy as np
+        with needed_by("Rows"):
+            import numpy as np
 
         self._as_strided = np.lib.stride_tricks.as_strided
         self._write = rows.write

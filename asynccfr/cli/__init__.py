@@ -1,8 +1,8 @@
 """The command line. Each command is a module of this package that is imported when it is used.
 
 A module defines `command`; what is slow to import (torch, matplotlib) it imports in the function.
-Every expected error ends as one line on stderr and a status: 1, or 2 for wrong usage, or 130 or 143
-for a run stopped by SIGINT or SIGTERM.
+Every expected error ends as one line on stderr and a status: 1; or 2 for wrong usage and for a
+package that is not installed; or 130 or 143 for a run stopped by SIGINT or SIGTERM.
 """
 
 import difflib
@@ -14,7 +14,7 @@ from importlib import import_module
 
 import click
 
-from asynccfr.errors import AsyncCFRError
+from asynccfr.errors import AsyncCFRError, MissingPackage, needed_by
 
 COMMANDS = {
     "train": "Train an agent, or continue a run.",
@@ -70,9 +70,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log_to_stderr()
     debug = False
     try:
-        with cli.make_context(
-            "asynccfr", list(sys.argv[1:] if arguments is None else arguments)
-        ) as context:
+        with (
+            needed_by("the command line", "train"),
+            cli.make_context(
+                "asynccfr", list(sys.argv[1:] if arguments is None else arguments)
+            ) as context,
+        ):
             debug = context.params["debug"]
             cli.invoke(context)
     except click.exceptions.Exit as exit_:
@@ -89,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (AsyncCFRError, OSError, MemoryError, RuntimeError) as error:
         if debug or (isinstance(error, RuntimeError) and not is_expected(error)):
             raise
-        return failed(described(error), 1)
+        return failed(described(error), 2 if isinstance(error, MissingPackage) else 1)
     return 0
 
 

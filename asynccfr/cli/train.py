@@ -15,7 +15,7 @@ from asynccfr.cli.signals import stopped_by_signals
 from asynccfr.cli.summary import print_summary, resume_command
 from asynccfr.config import TrainConfig
 from asynccfr.config.files import load_config, with_overrides
-from asynccfr.errors import AsyncCFRError, RunError
+from asynccfr.errors import AsyncCFRError, RunError, needed_by
 from asynccfr.event_loop import run
 from asynccfr.games import configured_game
 from asynccfr.runs import RunFolder, holds_run
@@ -79,6 +79,9 @@ def continue_run(folder: RunFolder, config: TrainConfig) -> int:
 
 def follow(folder: RunFolder) -> int:
     """Train in the folder, showing how it goes, and return the exit status."""
+    with needed_by("the run's picture"):  # told before a run, not after it
+        from asynccfr.runs.plots import plot_learning_curves
+
     console = Console()
     write(console, f"training on {folder.config.game} in {folder.path}")
     try:
@@ -90,8 +93,6 @@ def follow(folder: RunFolder) -> int:
     if stopped_by is not None:
         click.echo(f"stopped by {stopped_by.name}: {resume_hint(folder)}", err=True)
         return 128 + stopped_by
-    from asynccfr.runs.plots import plot_learning_curves
-
     reports = folder.reports()
     try:
         plot_learning_curves(reports, folder.plots / "learning_curves.png")

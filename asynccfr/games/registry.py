@@ -9,10 +9,10 @@ which may be a stranger's, must not name any.
 import os
 import re
 import sys
-from importlib import import_module, util
+from importlib import import_module
 from typing import NamedTuple
 
-from asynccfr.errors import GameError
+from asynccfr.errors import GameError, needed_by
 from asynccfr.games.contract import Game
 from asynccfr.games.parameters import Parameter, Value, check_parameters, nearest
 
@@ -36,7 +36,8 @@ class GameDescription(NamedTuple):
 def load_game(text: str) -> Game:
     """The game that `name` or `name(parameter=value, ...)` describes; `str(game)` gives it back.
 
-    Raises GameError for a text, name, parameter or value that is not understood.
+    Raises GameError for a text, name, parameter or value that is not understood, MissingPackage for
+    a game of OpenSpiel where that is not installed.
     """
     if text.startswith(OPENSPIEL):
         return load_openspiel(text)
@@ -126,9 +127,7 @@ def import_class(path: str) -> type[Game]:
 
 
 def load_openspiel(text: str) -> Game:
-    if util.find_spec("pyspiel") is None:
-        raise GameError(
-            f"game {text!r}: OpenSpiel is not installed; pip install 'asynccfr[open_spiel]'"
-        )
-    game: Game = import_module("asynccfr.games.openspiel").load(text.removeprefix(OPENSPIEL))
+    with needed_by(f"game {text!r}"):
+        adapter = import_module("asynccfr.games.openspiel")
+    game: Game = adapter.load(text.removeprefix(OPENSPIEL))
     return game

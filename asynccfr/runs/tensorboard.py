@@ -1,23 +1,20 @@
 """TensorBoard events out of the metrics (the optional extra `tensorboard`)."""
 
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from asynccfr.errors import ConfigError
+from asynccfr.errors import needed_by
 from asynccfr.reports import IterationReport
 from asynccfr.runs.identity import flatten
 
 
 def require_tensorboard() -> None:
-    """Raises ConfigError if TensorBoard is not installed."""
-    if find_spec("tensorboard") is None:
-        raise ConfigError(
-            "run.tensorboard = true: TensorBoard is not installed; "
-            "pip install 'asynccfr[tensorboard]', or set it to false"
-        )
+    """Raises MissingPackage if TensorBoard is not installed."""
+    with needed_by("run.tensorboard = true"):
+        import_module("tensorboard")
 
 
 class EventWriter:

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from asynccfr.config.files import load_config
-from asynccfr.runs import Checkpoint, RunFolder, tensorboard
+from asynccfr.runs import Checkpoint, RunFolder
 from tests.cli import fake_training
 from tests.cli.command_line import Run
 from tests.runs.run_samples import make_report
@@ -253,9 +254,9 @@ def test_a_run_in_use(run: Run, folder: Path) -> None:
 
 
 def test_tensorboard_is_missing(run: Run, kuhn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensorboard, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
     arguments = ["train", kuhn, "--set", "run.tensorboard=true"]
-    refused(run, arguments, 1, "pip install 'asynccfr[tensorboard]'")
+    refused(run, arguments, 2, "pip install 'asynccfr[tensorboard]'")
 
 
 def test_an_error_before_the_first_iteration_leaves_no_folder(run: Run, kuhn: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asynccfr.errors import GameError
+from asynccfr.errors import GameError, MissingPackage
 from asynccfr.games import Game, load_game, registered_games
 from asynccfr.games.parameters import Parameter, check_parameters
 from asynccfr.games.registry import describe_games, parse
@@ -114,9 +114,11 @@ def test_descriptions_list_every_game_with_its_parameters() -> None:
 
 
 def test_openspiel_is_asked_for_its_games_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("asynccfr.games.registry.util.find_spec", lambda name: None)
-    with pytest.raises(GameError, match=r"OpenSpiel is not installed.*asynccfr\[open_spiel\]"):
-        load_game("openspiel:liars_dice(dice_sides=4)")
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pyspiel", None)
+        without.delitem(sys.modules, "asynccfr.games.openspiel", raising=False)
+        with pytest.raises(MissingPackage, match=r"liars_dice.*asynccfr\[open_spiel\]"):
+            load_game("openspiel:liars_dice(dice_sides=4)")
     adapter = ModuleType("asynccfr.games.openspiel")
     asked = []
 
@@ -126,6 +128,5 @@ def test_openspiel_is_asked_for_its_games_only(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(adapter, "load", load, raising=False)
     monkeypatch.setitem(sys.modules, "asynccfr.games.openspiel", adapter)
-    monkeypatch.setattr("asynccfr.games.registry.util.find_spec", lambda name: adapter)
     assert load_game("openspiel:liars_dice(dice_sides=4)").name == "kuhn_poker"
     assert asked == ["liars_dice(dice_sides=4)"]

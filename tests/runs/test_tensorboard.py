@@ -1,9 +1,10 @@
+import sys
 from pathlib import Path
 
 import pytest
 
 from asynccfr.config import Run, TrainConfig
-from asynccfr.errors import ConfigError
+from asynccfr.errors import MissingPackage
 from asynccfr.runs import RunFolder
 from tests.runs.run_samples import make_report
 
@@ -23,7 +24,7 @@ def test_numbers_reach_tensorboard(tmp_path: Path) -> None:
 
 
 def test_without_it_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("asynccfr.runs.tensorboard.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"pip install 'asynccfr\[tensorboard\]'"):
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    with pytest.raises(MissingPackage, match=r"pip install 'asynccfr\[tensorboard\]'"):
         RunFolder.create(tmp_path / "run", CONFIG)
     assert not (tmp_path / "run").exists()
