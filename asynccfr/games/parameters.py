@@ -6,36 +6,46 @@ from typing import NamedTuple
 
 from asynccfr.errors import GameError
 
-Value = int | float | bool
+Value = int | float | bool | str
 
 
 class Parameter(NamedTuple):
-    """One parameter: an int, float or bool, as its bounds are.
+    """One parameter: an int, float or bool, as its bounds are, or one of a few words.
 
     `default` is None where it follows from the other parameters; the description says how.
     """
 
     name: str
     default: Value | None
-    low: Value
-    high: Value
+    low: int | float | bool
+    high: int | float | bool
     description: str
+    words: tuple[str, ...] = ()
 
     @property
     def range(self) -> str:
         """The values it takes, in words."""
+        if self.words:
+            return " or ".join(self.words)
         if isinstance(self.low, bool):
             return "true or false"
         kind = "an integer" if isinstance(self.low, int) else "a number"
         return f"{kind} from {self.low} to {self.high}"
 
     def accepts(self, value: object) -> bool:
-        """Whether the value has the type of the bounds and lies between them."""
+        """Whether it is one of the words, or of the bounds' type and between them."""
+        if self.words:
+            return value in self.words
         if isinstance(self.low, bool) or isinstance(value, bool):
             return isinstance(self.low, bool) and isinstance(value, bool)
         if isinstance(value, int) or (isinstance(value, float) and isinstance(self.low, float)):
             return self.low <= value <= self.high
         return False
+
+
+def choice(name: str, words: Sequence[str], description: str) -> Parameter:
+    """A parameter that is one of the words, the first by default."""
+    return Parameter(name, words[0], 0, 0, description, tuple(words))
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

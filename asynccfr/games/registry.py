@@ -17,9 +17,12 @@ from asynccfr.games.contract import Game
 from asynccfr.games.parameters import Parameter, Value, check_parameters, nearest
 
 GAMES = {
+    "dark_hex": "asynccfr.games.dark_hex:DarkHex",
     "kuhn_poker": "asynccfr.games.kuhn:KuhnPoker",
     "leduc_poker": "asynccfr.games.leduc:LeducPoker",
+    "liars_dice": "asynccfr.games.liars_dice:LiarsDice",
     "lost_cities": "asynccfr.games.lost_cities:LostCities",
+    "phantom_ttt": "asynccfr.games.phantom_ttt:PhantomTicTacToe",
 }
 
 OPENSPIEL = "openspiel:"
@@ -117,7 +120,9 @@ def parse_value(text: str, key: str, value: str) -> Value:
         return int(value)
     if re.fullmatch(r"[+-]?(\d+\.\d*|\.?\d+)([eE][+-]?\d+)?", value):
         return float(value)
-    raise GameError(f"game {text!r}: {key}={value}: expected an integer, a number, true or false")
+    if re.fullmatch(r"[a-zA-Z][\w-]*", value):
+        return value
+    raise GameError(f"game {text!r}: {key}={value}: expected a number, true, false or a word")
 
 
 def import_class(path: str) -> type[Game]:

@@ -8,9 +8,24 @@ import pytest
 from asynccfr.errors import GameError
 from asynccfr.games import load_game, registered_games
 from asynccfr.games.conformance import check_game
+from asynccfr.games.hidden_board import HiddenBoard
 from asynccfr.games.symmetry import equal_blocks
 
 VARIANTS = {
+    "dark_hex": [
+        "dark_hex(gameversion=adh)",
+        "dark_hex(num_rows=2, num_cols=3)",
+        "dark_hex(board_size=4)",
+    ],
+    "liars_dice": [
+        "liars_dice(numdice=2, dice_sides=5)",
+        "liars_dice(numdice=3, dice_sides=2, bidding_rule=reset-quantity)",
+    ],
+    "phantom_ttt": [
+        "phantom_ttt(gameversion=abrupt)",
+        "phantom_ttt(num_rows=2, num_cols=3, line=2)",
+        "phantom_ttt(num_rows=3, num_cols=1)",
+    ],
     "lost_cities": [
         "lost_cities(colors=1, numbers=4, wagers=1, hand_size=2)",
         "lost_cities(colors=1, numbers=3, wagers=0, hand_size=1)",
@@ -27,7 +42,8 @@ VARIANTS = {
 )
 def test_game_keeps_the_contract(text: str) -> None:
     game = load_game(text)
-    check_game(game, playouts=2 if game.num_actions > 30 else 20)
+    deals = not isinstance(game, HiddenBoard)
+    check_game(game, playouts=2 if game.num_actions > 30 else 20, hidden_information=deals)
 
 
 class Wrapper:

@@ -1,0 +1,6 @@
+from typing import Any
+
+from asynccfr.games.hidden_board import HiddenBoard
+
+class DarkHex(HiddenBoard):
+    def __init__(self, **parameters: Any) -> None: ...
