@@ -53,8 +53,8 @@ class FitReport(Struct, frozen=True, kw_only=True):
         player: whose it is; None if it serves everybody.
         samples: how many there were to learn from.
         steps: gradient steps taken; fewer than configured if it was stopped.
-        loss_first, loss_last: means over the first and last tenth of the steps. Advantages: 1.0 is
-            predicting 0; average strategy: nats.
+        loss_first, loss_last: means over the first and last tenth of the steps; `LOSSES` says of
+            what.
         seconds: wall-clock time.
     """
 
@@ -69,6 +69,17 @@ class FitReport(Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         return self.network if self.player is None else f"{self.network}, player {self.player}"
+
+
+LOSSES = {
+    "policy": "minus what it expects to gain on the policy just played, and minus a bonus for "
+    "entropy: says nothing about strength",
+    "critic": "mean squared error of the results it predicts; always predicting 0 costs about 1",
+    "advantage": "mean squared error of the regrets it predicts; always predicting 0 costs about "
+    "1, and where regrets are sampled from a large game, near 1 is normal",
+    "baseline": "mean squared error of the values it predicts; always predicting 0 costs about 1",
+    "average strategy": "cross-entropy with the policies of all iterations, in nats",
+}
 
 
 class InferenceReport(Struct, frozen=True, kw_only=True):

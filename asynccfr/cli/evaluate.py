@@ -11,6 +11,7 @@ from asynccfr.cli.match_tables import (
     matrix_table,
     play_table,
     rating_table,
+    reading_aid,
     score_table,
     wide_console,
 )
@@ -98,7 +99,7 @@ def command(
         console.print(rating_table(ratings({(m.report.a, m.report.b): m.deals for m in matches})))
     console.print(score_table(reports))
     console.print(play_table(reports))
-    write(console, reading_aid(plan))
+    write(console, reading_aid(reports[0]))
     if json_path is not None:
         save(reports, json_path)
 
@@ -125,14 +126,6 @@ async def show_matches(
             progress.update(task, completed=played, total=games)
 
         return await evaluate(agents, against, game=game, plan=plan, on_game=show)
-
-
-def reading_aid(plan: MatchPlan) -> str:
-    game = "game" if plan.rounds == 1 else "match of three rounds"
-    return (
-        f"Score: what the player makes a {game}, the opponent's points deducted; {plan.deals} "
-        "deals, each played from both seats. A difference is real if its interval has no 0 in it."
-    )
 
 
 def save(reports: Sequence[MatchReport], path: Path) -> None:

@@ -98,6 +98,16 @@ def rating_table(rated: Sequence[Rating]) -> Table:
     return table
 
 
+def reading_aid(report: MatchReport) -> str:
+    """What the scores are, of matches played like this one."""
+    game = "game" if report.rounds == 1 else "match of three rounds"
+    return (
+        f"Score: what the player makes per {game}, the opponent's points deducted; {report.deals} "
+        "deals, each played from both seats. [95%]: a difference is real if its interval has no 0 "
+        "in it."
+    )
+
+
 def _interval(interval: Interval) -> str:
     return f"{interval.estimate:+.3g} \\[{interval.low:+.3g}, {interval.high:+.3g}]"
 

@@ -16,7 +16,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from asynccfr.reports import IterationReport, MatchReport
+from asynccfr.reports import LOSSES, IterationReport, MatchReport
 
 REFRESH_SECONDS = 0.1
 PLAIN_SECONDS = 30.0
@@ -123,6 +123,18 @@ class LiveDisplay(AbstractContextManager["LiveDisplay"]):
         self.progress.stop()
 
 
+class Legend:
+    """Explains the loss of a network once, below the first line that it stands in."""
+
+    def __init__(self) -> None:
+        self.explained: set[str] = set()
+
+    def new(self, report: IterationReport) -> list[str]:
+        found = [fit.network for fit in report.fits if fit.network not in self.explained]
+        self.explained.update(found)
+        return [f"  loss {network}: {LOSSES[network]}" for network in dict.fromkeys(found)]
+
+
 def make_display(console: Console, done: int, iterations: int) -> LiveDisplay | PlainDisplay:
     if console.is_terminal:
         return LiveDisplay(console, done, iterations)
@@ -136,10 +148,11 @@ def iteration_line(report: IterationReport, seconds_left: float) -> str:
         losses[fit.network] = f"{losses.get(fit.network, fit.network)} {fit.loss_last:.4g}"
     parts = [
         f"iteration {report.iteration}/{report.iterations}",
-        f"{quantity(report.nodes)} nodes at {quantity(report.nodes_per_second)}/s, "
-        f"{quantity(report.nodes_per_second_with_learning)}/s with learning",
-        f"batch {report.inference.batch_mean:.1f}",
-        *([f"cached {report.inference.hit_rate:.0%}"] if report.inference.answered else []),
+        f"{quantity(report.nodes)} decisions sampled",
+        f"{quantity(report.nodes_per_second)} per second, "
+        f"{quantity(report.nodes_per_second_with_learning)} with learning",
+        f"{report.inference.batch_mean:.0f} rows per forward",
+        *([f"{report.inference.hit_rate:.0%} cached"] if report.inference.answered else []),
         f"loss {', '.join(losses.values())}",
         f"{report.seconds:.1f} s",
         f"{duration(seconds_left)} left",
@@ -154,7 +167,7 @@ def iteration_line(report: IterationReport, seconds_left: float) -> str:
 def match_line(match: MatchReport) -> str:
     half = (match.score_high - match.score_low) / 2
     return (
-        f"against {match.b}: score {match.score:+.3g} ± {half:.2g}, won {match.win_rate:.1%} "
+        f"against {match.b}: {match.score:+.3g} ± {half:.2g} per game, won {match.win_rate:.1%} "
         f"(95%: {match.win_rate_low:.1%} to {match.win_rate_high:.1%}) of {2 * match.deals} games"
     )
 

@@ -10,9 +10,9 @@ import click
 from rich.console import Console
 
 from asynccfr.cli.options import path_type, set_option
-from asynccfr.cli.progress import make_display, write
+from asynccfr.cli.progress import Legend, make_display, write
 from asynccfr.cli.signals import stopped_by_signals
-from asynccfr.cli.summary import print_summary, resume_command
+from asynccfr.cli.summary import print_opening, print_summary, resume_command
 from asynccfr.config import TrainConfig
 from asynccfr.config.files import load_config, with_overrides
 from asynccfr.errors import AsyncCFRError, RunError, needed_by
@@ -83,7 +83,7 @@ def follow(folder: RunFolder) -> int:
         from asynccfr.runs.plots import plot_learning_curves
 
     console = Console()
-    write(console, f"training on {folder.config.game} in {folder.path}")
+    print_opening(console, folder)
     try:
         stopped_by = run(follow_training(folder, console))
     except AsyncCFRError:
@@ -106,7 +106,7 @@ async def follow_training(folder: RunFolder, console: Console) -> Signals | None
     """Show every report until training ends; the signal that ended it, if one did."""
     from asynccfr.training import train
 
-    config = folder.config
+    config, legend = folder.config, Legend()
     with (
         make_display(console, folder.saved_iteration(), config.solver.iterations) as display,
         stopped_by_signals(say_how_it_ends) as stop,
@@ -114,6 +114,8 @@ async def follow_training(folder: RunFolder, console: Console) -> Signals | None
         async with aclosing(train(config, folder=folder, progress=display.phase)) as reports:
             async for report in reports:
                 display.report(report)
+                for line in legend.new(report):
+                    write(console, line)
                 if stop.signal is not None:
                     break
                 if not gc.get_freeze_count():

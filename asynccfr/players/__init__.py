@@ -3,6 +3,7 @@
 from asynccfr.players.protocol import Player
 from asynccfr.players.registry import (
     CHAMPION,
+    described,
     game_of_agents,
     make_player,
     opponents_for,
@@ -13,6 +14,7 @@ from asynccfr.players.registry import (
 __all__ = [
     "CHAMPION",
     "Player",
+    "described",
     "game_of_agents",
     "make_player",
     "opponents_for",

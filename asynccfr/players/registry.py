@@ -24,8 +24,14 @@ if TYPE_CHECKING:
 
 EVERY_GAME = ""
 
+
+def uniform(game: Game) -> UniformPlayer:
+    """Every legal action with equal probability."""
+    return UniformPlayer()
+
+
 BOTS: dict[str, dict[str, Callable[[Any], Player]]] = {
-    EVERY_GAME: {"random": lambda game: UniformPlayer()},
+    EVERY_GAME: {"random": uniform},
     "lost_cities": {
         "discard_only": DiscardOnly,
         "threshold": Threshold,
@@ -43,15 +49,27 @@ CHAMPION_FOLDER = Path(__file__).parents[1] / "agents" / "champion"
 CHAMPION_GAME = "lost_cities"
 
 
+def bots_for(game: Game) -> dict[str, Callable[[Any], Player]]:
+    """The bots that know a game, by name."""
+    return {**BOTS[EVERY_GAME], **BOTS.get(game.name, {})}
+
+
 def players_for(game: Game) -> tuple[str, ...]:
     """The names of the bots that know a game."""
-    return (*BOTS[EVERY_GAME], *BOTS.get(game.name, {}))
+    return tuple(bots_for(game))
 
 
 def opponents_for(game: Game) -> tuple[str, ...]:
     """Everybody who comes with this package and plays a game: the bots, and the champion of it."""
     is_its_game = str(game) == str(load_game(CHAMPION_GAME))
     return (*players_for(game), *([CHAMPION] if is_its_game else ()))
+
+
+def described(spec: str, game: Game) -> str:
+    """What a player does, in one line."""
+    if spec in (bots := bots_for(game)):
+        return (bots[spec].__doc__ or "").partition("\n")[0]
+    return "The agent that comes with asynccfr." if spec == CHAMPION else "A saved agent."
 
 
 def make_player(spec: str, game: Game) -> Player:
@@ -62,17 +80,17 @@ def make_player(spec: str, game: Game) -> Player:
     context managers, to be entered before they play. Raises PlayerError for an unknown name or an
     agent of another game, CheckpointError for a file that holds no agent.
     """
-    makers = {**BOTS[EVERY_GAME], **BOTS.get(game.name, {})}
-    if spec in makers:
-        return makers[spec](game)
+    bots = bots_for(game)
+    if spec in bots:
+        return bots[spec](game)
     if is_saved_agent(spec):
         return load_agent(spec, game)
     if SEARCH.fullmatch(spec):
         return make_search(spec, game)
-    names = [*makers, CHAMPION]
+    names = [*bots, CHAMPION]
     raise PlayerError(
         f"unknown player {spec!r}{nearest(spec, names)} (expected a bot of {game.name}: "
-        f"{', '.join(makers)}; or an agent's file, or the folder of a run)"
+        f"{', '.join(bots)}; or an agent's file, or the folder of a run)"
     )
 
 

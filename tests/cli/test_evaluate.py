@@ -49,7 +49,7 @@ def test_rounds_seed_and_game_are_passed_on(run, tmp_path):
     options = ("--rounds", 3, "--seed", 7, "--game", "lost_cities(colors=2)", "--json", path)
     result = run("evaluate", "bold", "--against", "random", "--deals", 2, *options)
     assert result.status == 0
-    assert "a match of three rounds" in result.stdout
+    assert "per match of three rounds" in result.stdout
     (report,) = json.loads(path.read_text())
     assert (report["rounds"], report["seed"]) == (3, 7)
     assert report["game"].startswith("lost_cities(colors=2,")

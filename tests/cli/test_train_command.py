@@ -3,12 +3,14 @@ import io
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 from rich.console import Console
 
 from asynccfr.cli import progress
 from asynccfr.config.files import load_config
+from asynccfr.reports import LOSSES
 from asynccfr.runs import RunFolder, plots
 from asynccfr.runs.plots import plot_learning_curves
 from tests.cli import fake_training
@@ -23,7 +25,12 @@ def test_a_run_ends_with_all_that_one_needs(
     result = run("train", kuhn, "--out", "a b")
     assert (result.status, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    assert lines[0] == "training on kuhn_poker in a b"
+    assert lines[:3] == [
+        "training on kuhn_poker in a b: 4 iterations",
+        "at the end, the agent plays 1000 deals from both seats against",
+        "  random: Every legal action with equal probability.",
+    ]
+    assert result.stdout.count("  loss advantage: mean squared error") == 1
     assert [line.split()[1] for line in lines if line.startswith("iteration")] == [
         "1/4",
         "2/4",
@@ -32,6 +39,7 @@ def test_a_run_ends_with_all_that_one_needs(
     ]
     assert "+0.25 [+0.125, +0.375]" in result.stdout
     assert "[bold]cautious" in result.stdout
+    assert "a difference is real if its interval has no 0 in it" in " ".join(lines)
     assert "asynccfr play 'a b'" in lines[-3]
     assert "asynccfr train --resume 'a b' --set solver.iterations=8" in lines[-1]
     for name in ("plots/learning_curves.png", "agent.safetensors", "metrics.jsonl", "config.yaml"):
@@ -147,9 +155,19 @@ def test_time_left_is_that_of_the_latest_iterations(monkeypatch: pytest.MonkeyPa
     assert seconds == 5 * 7
 
 
+def test_a_loss_is_explained_once_each_network() -> None:
+    legend, report = progress.Legend(), make_report(1)
+    [line] = legend.new(report)
+    assert line == f"  loss advantage: {LOSSES['advantage']}"
+    assert legend.new(report) == []
+    average = msgspec.structs.replace(report.fits[0], network="average strategy", player=None)
+    report = msgspec.structs.replace(report, fits=(*report.fits, average))
+    assert legend.new(report) == [f"  loss average strategy: {LOSSES['average strategy']}"]
+
+
 def test_a_match_in_one_line() -> None:
     assert progress.match_line(match_against("random")) == (
-        "against random: score +0.25 ± 0.12, won 60.0% (95%: 50.0% to 70.0%) of 100 games"
+        "against random: +0.25 ± 0.12 per game, won 60.0% (95%: 50.0% to 70.0%) of 100 games"
     )
 
 
@@ -201,5 +219,17 @@ def test_the_summary_lists_what_there_is(run: Run, kuhn: Path, monkeypatch) -> N
     monkeypatch.setattr(RunFolder, "save_agent", lambda folder, agent: None)
     result = run("train", kuhn, "--out", "a")
     assert result.status == 0
-    assert "run folder a\n" in result.stdout
+    assert re.search(r"^run folder +a$", result.stdout, re.MULTILINE)
     assert "agent.safetensors" not in result.stdout
+
+
+def test_a_schedule_that_anneals_is_lengthened_as_a_whole(run: Run, kuhn: Path) -> None:
+    kuhn.write_text(
+        "game: kuhn_poker\nsolver: {type: ppo, iterations: 4, anneal: 3}\n"
+        "evaluation: {every: 2, opponents: [random]}\n"
+    )
+    lines = run("train", kuhn, "--out", "a").stdout.splitlines()
+    assert lines[1].startswith("every 2 iterations and at the end, the agent plays")
+    further = "asynccfr train --resume a --set solver.iterations=8 --set solver.anneal=6"
+    assert lines[-1] == f"{'train it further':<18}{further}"
+    assert run(*further.split()[1:]).status == 0

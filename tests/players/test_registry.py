@@ -2,7 +2,7 @@ import pytest
 
 from asynccfr.errors import PlayerError
 from asynccfr.games import load_game
-from asynccfr.players import game_of_agents, make_player, players_for
+from asynccfr.players import described, game_of_agents, make_player, opponents_for, players_for
 from asynccfr.players.registry import BOTS, is_saved_agent
 from asynccfr.seeding import Rng
 
@@ -53,6 +53,15 @@ def test_an_empty_name_is_no_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(PlayerError, match="unknown player ''"):
         make_player("", load_game("kuhn_poker"))
+
+
+@pytest.mark.parametrize("spec", ["lost_cities", "kuhn_poker"])
+def test_every_opponent_is_described(spec):
+    game = load_game(spec)
+    told = [described(name, game) for name in opponents_for(game)]
+    assert all(line.endswith(".") for line in told)
+    assert len(set(told)) == len(told)
+    assert described("runs/a", game) == "A saved agent."
 
 
 def test_bots_have_one_name_each():

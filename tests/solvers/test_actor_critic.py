@@ -13,6 +13,7 @@ from asynccfr.exact.best_response import counterfactual_regrets, nash_conv
 from asynccfr.exact.policy import InformationStates, uniform
 from asynccfr.exact.sequence_form import sequence_form
 from asynccfr.games import load_game
+from asynccfr.reports import LOSSES
 from asynccfr.runs import RunFolder
 from asynccfr.solvers import make_solver
 from asynccfr.solvers.actor_critic import ActorCriticSolver
@@ -155,6 +156,14 @@ def test_parts_of_another_shape_are_refused():
         CheckpointError, match=r"critic: adam\.means\.0: shape \[1, .*expected \[16"
     ):
         solver.restore(columns)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+async def test_every_loss_is_explained(solver):
+    learning = solver_of(small(solver))
+    done = await learning.iterate(1, no_progress)
+    _, fits = await learning.make_agent(1, done.nodes, no_progress)
+    assert {fit.network for fit in (*done.fits, *fits)} <= LOSSES.keys()
 
 
 async def test_play_starts_uniform_and_explores():
