@@ -253,7 +253,7 @@ class DeepCFRSolver:
         assert memory is not None
         report = await self.fit(fit_advantage, network, memory, config, rng, "baseline", progress)
         self.baseline = network
-        return report
+        return replace(report, network="baseline")
 
     async def fit_average_strategy(
         self, iteration: int, progress: Progress

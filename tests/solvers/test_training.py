@@ -18,6 +18,7 @@ from asynccfr.errors import (
     RunError,
     TrainingDiverged,
 )
+from asynccfr.reports import LOSSES
 from asynccfr.runs import RunFolder
 from asynccfr.training import Totals, train
 from tests.bystander import Bystander
@@ -34,6 +35,14 @@ async def test_one_report_an_iteration():
         assert report.inference.rows + report.inference.answered == report.nodes > 0
         assert report.inference.batch_max <= 512
     assert reports[-1].evaluation[0].b == "random"
+
+
+async def test_every_loss_is_explained():
+    learned = {"type": "learned", "fit": {"memory": 200, "steps": 15, "batch": 32}}
+    sampling = {"type": "outcome", "epsilon": 0.6, "baseline": learned}
+    *_, last = [report async for report in train(small_config(solver__sampling=sampling))]
+    networks = {fit.network for fit in last.fits}
+    assert networks == {"advantage", "baseline", "average strategy"} <= LOSSES.keys()
 
 
 async def test_training_shares_the_event_loop():
