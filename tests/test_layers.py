@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "asynccfr"
 # Rooms from the ground up: a module imports from its own room and from floors below.
 FLOORS = [
     ["build", "errors", "awaiting", "seeding", "event_loop", "reports"],
+    ["storage"],
     ["config", "batcher", "games"],
     ["cfr", "exact", "networks", "runs"],
     ["learning", "agents", "inference"],

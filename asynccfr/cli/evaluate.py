@@ -131,6 +131,6 @@ async def show_matches(
 def save(reports: Sequence[MatchReport], path: Path) -> None:
     import msgspec
 
-    from asynccfr.runs.durable import replace_file
+    from asynccfr.storage.durable import replace_file
 
     replace_file(path, [msgspec.json.format(msgspec.json.encode(reports), indent=2), b"\n"])

@@ -21,10 +21,10 @@ from msgspec import Struct
 
 from asynccfr.config import TrainConfig
 from asynccfr.errors import CheckpointError
-from asynccfr.runs import tensors
-from asynccfr.runs.durable import is_temporary, sync_directory, temporary_name, write_synced
 from asynccfr.runs.identity import difference
-from asynccfr.runs.tensors import Array
+from asynccfr.storage import tensors
+from asynccfr.storage.durable import is_temporary, sync_directory, temporary_name, write_synced
+from asynccfr.storage.tensors import Array
 
 FORMAT = 1
 ARRAYS, STATE, MANIFEST = "arrays.safetensors", "state.msgpack", "manifest.json"

@@ -23,9 +23,9 @@ from asynccfr.errors import RunError
 from asynccfr.reports import IterationReport
 from asynccfr.runs import metrics
 from asynccfr.runs.checkpoints import Checkpoint, CheckpointStore, State
-from asynccfr.runs.durable import explained, is_temporary, replace_file
 from asynccfr.runs.identity import difference
 from asynccfr.runs.tensorboard import EventWriter, require_tensorboard
+from asynccfr.storage.durable import explained, is_temporary, replace_file
 
 log = logging.getLogger("asynccfr.runs")
 

@@ -8,7 +8,7 @@ import msgspec
 
 from asynccfr.errors import RunError
 from asynccfr.reports import IterationReport
-from asynccfr.runs.durable import replace_file, write_all
+from asynccfr.storage.durable import replace_file, write_all
 
 _decoder = msgspec.json.Decoder(IterationReport)
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from asynccfr.runs import tensors
-from asynccfr.runs.durable import write_synced
+from asynccfr.storage import tensors
+from asynccfr.storage.durable import write_synced
 
 DTYPES = [np.dtype(code) for code in tensors.NAMES]
 any_arrays = st.dictionaries(

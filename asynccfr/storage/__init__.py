@@ -1,0 +1,1 @@
+"""Files that survive a crash, and that a stranger may have written."""
