@@ -22,6 +22,8 @@ REFRESH_SECONDS = 0.1
 PLAIN_SECONDS = 30.0
 RECENT = 10
 
+NASH_CONV = "what best responses to it would win, of both seats together; 0: an equilibrium"
+
 
 class Throttle:
     """Lets a call through once a period."""
@@ -51,7 +53,7 @@ class TimeLeft:
 
 
 class PlainDisplay(AbstractContextManager["PlainDisplay"]):
-    """One line an iteration, and a sign of life now and then within a long one.
+    """One line per iteration, and a sign of life now and then within a long one.
 
     Here and in LiveDisplay, `phase` may be called very often and from any thread.
     """
@@ -124,15 +126,18 @@ class LiveDisplay(AbstractContextManager["LiveDisplay"]):
 
 
 class Legend:
-    """Explains the loss of a network once, below the first line that it stands in."""
+    """Explains a network's loss, or NashConv, once, below the first line that it stands in."""
 
     def __init__(self) -> None:
         self.explained: set[str] = set()
 
     def new(self, report: IterationReport) -> list[str]:
-        found = [fit.network for fit in report.fits if fit.network not in self.explained]
+        found = {f"loss {fit.network}": LOSSES[fit.network] for fit in report.fits}
+        if report.nash_conv:
+            found["NashConv"] = NASH_CONV
+        new = [f"  {name}: {what}" for name, what in found.items() if name not in self.explained]
         self.explained.update(found)
-        return [f"  loss {network}: {LOSSES[network]}" for network in dict.fromkeys(found)]
+        return new
 
 
 def make_display(console: Console, done: int, iterations: int) -> LiveDisplay | PlainDisplay:
@@ -152,7 +157,7 @@ def iteration_line(report: IterationReport, seconds_left: float) -> str:
         f"{quantity(report.nodes_per_second)} per second, "
         f"{quantity(report.nodes_per_second_with_learning)} with learning",
         f"{report.inference.batch_mean:.0f} rows per forward",
-        *([f"{report.inference.hit_rate:.0%} cached"] if report.inference.answered else []),
+        *([f"{report.inference.hit_rate:.0%} from the cache"] if report.inference.answered else []),
         f"loss {', '.join(losses.values())}",
         f"{report.seconds:.1f} s",
         f"{duration(seconds_left)} left",

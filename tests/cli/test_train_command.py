@@ -165,6 +165,14 @@ def test_a_loss_is_explained_once_each_network() -> None:
     assert legend.new(report) == [f"  loss average strategy: {LOSSES['average strategy']}"]
 
 
+def test_nash_conv_is_explained_once() -> None:
+    legend, report = progress.Legend(), make_report(1)
+    legend.new(report)
+    exact = msgspec.structs.replace(report, nash_conv={"average": 0.5})
+    assert legend.new(exact) == [f"  NashConv: {progress.NASH_CONV}"]
+    assert legend.new(exact) == []
+
+
 def test_a_match_in_one_line() -> None:
     assert progress.match_line(match_against("random")) == (
         "against random: +0.25 ± 0.12 per game, won 60.0% (95%: 50.0% to 70.0%) of 100 games"
