@@ -1,4 +1,4 @@
-"""The training loop: iterations, checkpoints, evaluation, one report an iteration."""
+"""The training loop: iterations, checkpoints, evaluation, one report per iteration."""
 
 import logging
 import time

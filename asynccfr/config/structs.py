@@ -37,7 +37,7 @@ class Fit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     memory: Annotated[int, doc("samples that the reservoir holds, per network", ge=1)] = 1_000_000
     steps: Annotated[int, doc("gradient steps each time the network is fitted", ge=1)] = 1000
-    batch: Annotated[int, doc("samples a gradient step", ge=1, le=1_000_000)] = 1024
+    batch: Annotated[int, doc("samples per gradient step", ge=1, le=1_000_000)] = 1024
     learning_rate: Annotated[float, doc("Adam's step size", gt=0)] = 1e-3
     max_gradient_norm: Annotated[float, doc("gradients are scaled down to this norm", gt=0)] = 1.0
 
@@ -103,7 +103,7 @@ class Learning(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         float,
         doc("share of them that a pass draws, likelier those that teach more", gt=0, le=1),
     ] = 1.0
-    batch: Annotated[int, doc("decisions a gradient step, about", ge=1, le=1_000_000)] = 1024
+    batch: Annotated[int, doc("decisions per gradient step, about", ge=1, le=1_000_000)] = 1024
     learning_rate: Annotated[float, doc("Adam's first step size", gt=0)] = 1e-3
     max_gradient_norm: Annotated[float, doc("gradients are scaled down to this norm", gt=0)] = 1.0
 
@@ -211,7 +211,7 @@ class PPO(Struct, tag="ppo", **type_tagged):
 
 
 class SyncDriver(Struct, tag="sync", **type_tagged):
-    """One traversal at a time, one row a forward: the baseline to measure against."""
+    """One traversal at a time, one row per forward: the baseline to measure against."""
 
 
 class AsyncDriver(Struct, tag="async", **type_tagged):

@@ -1,6 +1,6 @@
 """Ratings of players who have all met each other on the same deals, with 95% intervals.
 
-Two of them, both in points a game. The *mean* of a player's scores against all others is the
+Two of them, both in points per game. The *mean* of a player's scores against all others is the
 least-squares rating of a complete tournament; whoever crushes weak players most comes out first.
 The *equilibrium* rating is the score against the mixture of players that no player beats (Balduzzi
 et al. 2018): doing well there takes wins against the best, and neither weak players nor copies of

@@ -1,4 +1,4 @@
-"""A model of nodes a second, checked against every configuration of a grid.
+"""A model of nodes per second, checked against every configuration of a grid.
 
 A run takes as long as everything but its forwards, and its forwards. Both are measured in runs of
 the other configurations, never of the one that is predicted: all that is not a forward, and the
@@ -50,7 +50,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 class Prediction(Struct, frozen=True, kw_only=True):
-    """Predicted and measured nodes a second; `error` is predicted / measured - 1."""
+    """Predicted and measured nodes per second; `error` is predicted / measured - 1."""
 
     setting: Setting
     predicted: float

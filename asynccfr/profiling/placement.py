@@ -50,7 +50,7 @@ class Placement(Struct, frozen=True, kw_only=True):
 
     Fields:
         small_batch: rows up to which a batch goes to the second path while the first is busy.
-        both_over_first: of the nodes a second, each of two runs that followed each other.
+        both_over_first: of the nodes per second, each of two runs that followed each other.
         verdict: what those runs say.
     """
 

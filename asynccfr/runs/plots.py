@@ -65,7 +65,7 @@ def draw_nodes(axes: Axes, reports: Sequence[IterationReport]) -> None:
 
 
 def draw_batches(axes: Axes, reports: Sequence[IterationReport]) -> None:
-    axes.set_title("Realised batch (rows a forward)")
+    axes.set_title("Realised batch (rows per forward)")
     x, batches = steps(reports), [report.inference for report in reports]
     axes.plot(x, [batch.batch_mean for batch in batches], marker=marker(reports), label="mean")
     axes.fill_between(
@@ -89,7 +89,7 @@ def draw_losses(axes: Axes, reports: Sequence[IterationReport]) -> None:
 
 
 def draw_evaluation(axes: Axes, reports: Sequence[IterationReport]) -> None:
-    axes.set_title("Mean score a game, 95% intervals")
+    axes.set_title("Mean score per game, 95% intervals")
     axes.axhline(0, color="grey", linewidth=1)
     opponents = dict.fromkeys(match.b for report in reports for match in report.evaluation)
     for opponent in opponents:
