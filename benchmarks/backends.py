@@ -22,7 +22,6 @@ from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, ServerDriver, SyncDriver
 from asynccfr.event_loop import run
 from asynccfr.games import load_game
-from asynccfr.inference.evaluator import even_parts
 from asynccfr.solvers.deep_cfr import DeepCFRSolver, Traversals
 from benchmarks.common import Machine, Spread, machine, options, report, spread
 
@@ -141,8 +140,8 @@ class Lockstep(Arm):
                 walk.back_up()
                 collector.add(walk)
             for lane in lanes:
-                for part in even_parts(len(lane), driver.max_batch):
-                    evaluator(lane[part])
+                for first in range(0, len(lane), driver.max_batch):
+                    evaluator(lane[first : first + driver.max_batch])
             active = [walk for lane in lanes for walk in lane]
             active += islice(walks, driver.concurrency - len(active))
         collector.flush()

@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine, Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 from asynccfr.batcher import Batcher, Call
-from asynccfr.batcher.functions import is_async
 from asynccfr.cfr.crew import Crew, Waiting, hold
 from asynccfr.cfr.query import Query
 from asynccfr.cfr.traversal import Scheme, Traversal
@@ -17,9 +16,6 @@ from asynccfr.config import AsyncDriver, SyncDriver
 
 if TYPE_CHECKING:  # traversal processes run walks without torch
     from asynccfr.inference.evaluator import Evaluator
-
-Answers = tuple[Waiting, ...]
-"""What has been answered together."""
 
 Collect = Callable[[Traversal], None]
 
@@ -84,43 +80,30 @@ async def traverse_blocking(
         await asyncio.sleep(0)
 
 
-def batcher_of(evaluate: Callable[[list[Query]], Any], **options: Any) -> Batcher[Waiting, Answers]:
+def batcher_of(
+    evaluate: Callable[[list[Query]], object], **options: Any
+) -> Batcher[Waiting, Waiting]:
     """A batcher for `traverse_batched`; `evaluate` answers queries of one group in place.
 
     The options are those of `Batcher`.
     """
 
-    def function(items: list[Waiting]) -> list[Answers]:
+    def answer(items: list[Waiting]) -> list[Waiting]:
         evaluate(queries_of(items))
-        return everything_to_the_first(items)
+        return items
 
-    async def coroutine_function(items: list[Waiting]) -> list[Answers]:
-        await evaluate(queries_of(items))
-        return everything_to_the_first(items)
-
-    chosen = coroutine_function if is_async(evaluate) else function
-    return Batcher(chosen, size_of=len, **options)
-
-
-def submitted_together(max_batch: int) -> int:
-    """How many decisions are one item for the batcher: a part of a batch, so that batches fill."""
-    return max(1, max_batch // 8)
+    return Batcher(answer, size_of=len, **options)
 
 
 def queries_of(items: list[Waiting]) -> list[Query]:
     return [query for item in items for query in item.queries]
 
 
-def everything_to_the_first(items: list[Waiting]) -> list[Answers]:
-    """An answer for each item: all go on together, so that they may wait together again."""
-    return [tuple(items), *[()] * (len(items) - 1)]
-
-
 async def traverse_batched(
     concurrency: int,
     scheme: Scheme[Traversal],
     walks: Iterable[Traversal],
-    batcher: Batcher[Waiting, Answers],
+    batcher: Batcher[Waiting, Waiting],
     collect: Collect[Traversal],
     known: Callable[[Query], bool] | None = None,
 ) -> None:
@@ -144,11 +127,16 @@ async def traverse_batched(
     def ask(query: Query) -> Query | Answered:
         return ANSWERED if known is not None and known(query) else query
 
-    together = submitted_together(batcher.max_batch)
     evaluate = hold if known is None else ask
-    crew = Crew(scheme, enumerate(walks), concurrency, together, evaluate, finish)
+    lot = lot_size(batcher.max_batch)
+    crew = Crew(scheme, enumerate(walks), concurrency, lot, evaluate, finish)
     async with batcher:
         await Driving(crew, batcher).over
+
+
+def lot_size(max_batch: int) -> int:
+    """How many decisions are an item of the batcher: a call for each would cost as much as play."""
+    return max(1, max_batch // 8)
 
 
 class Driving:
@@ -158,37 +146,39 @@ class Driving:
         over: done when every traversal is, or one has failed.
     """
 
-    def __init__(self, crew: Crew[Any], batcher: Batcher[Waiting, Answers]) -> None:
+    def __init__(self, crew: Crew[Any], batcher: Batcher[Waiting, Waiting]) -> None:
         self.crew = crew
         self.batcher = batcher
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.in_flight = 0
-        self.go_on(())
+        self.calls: list[Call[Waiting]] = []
+        self.go_on([])
 
-    def go_on(self, answered: Answers) -> None:
+    def take(self, call: Call[Waiting]) -> None:
+        """Called back by every call of a batch, when all are done: the first goes on for all."""
+        if (error := call.exception()) is not None:
+            if not self.over.done():
+                self.over.set_exception(error)
+        elif call in self.calls:
+            done = [call for call in self.calls if call.done()]
+            self.calls = [call for call in self.calls if not call.done()]
+            self.go_on(done)
+
+    def go_on(self, done: list[Call[Waiting]]) -> None:
         if self.over.done():  # another failed, or whoever waits for the end has been cancelled
             return
         try:
-            for waiting in self.crew.go_on(answered):
-                self.batcher.submit(waiting, waiting.group).add_done_callback(self.take)
-                self.in_flight += 1
+            for waiting in self.crew.go_on([call.result() for call in done]):
+                call = self.batcher.submit(waiting, waiting.group)
+                call.add_done_callback(self.take)
+                self.calls.append(call)
         except StopIteration as error:  # which a future does not take
             failure = RuntimeError(f"a traversal, or what collects them, raised {error!r}")
             failure.__cause__ = error
             self.over.set_exception(failure)
-            return
         except BaseException as error:
             self.over.set_exception(error)
-            return
-        if self.crew.is_over:
-            self.over.set_result(None)
-        elif self.in_flight == 0:  # every decision was known already; let others have their turn
-            self.over.get_loop().call_soon(self.go_on, ())
-
-    def take(self, call: Call[Answers]) -> None:
-        """Called back when some of those who wait have been answered."""
-        self.in_flight -= 1
-        if (error := call.exception()) is None:
-            self.go_on(call.result())
-        elif not self.over.done():
-            self.over.set_exception(error)
+        else:
+            if self.crew.is_over:
+                self.over.set_result(None)
+            elif not self.calls:  # every decision was known already; let others have their turn
+                self.over.get_loop().call_soon(self.go_on, [])

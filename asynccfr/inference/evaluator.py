@@ -5,7 +5,7 @@ sizes, because oneDNN and CUDA pay for every shape they have not met.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, Required, TypedDict
 
 import numpy as np
@@ -80,8 +80,9 @@ class Evaluator:
         self.networks = networks
         self.caches = {player: cache for player, cache in enumerate(caches) if cache.pays}
         self.device = device
-        self.chunk = DETERMINISTIC_ROWS if deterministic else padded(max_batch)
-        self.deterministic = deterministic
+        self.fewest = DETERMINISTIC_ROWS if deterministic else 1
+        self.chunk = padded(max(max_batch, self.fewest))
+        self.block = DETERMINISTIC_ROWS if deterministic else self.chunk
         rows = torch.zeros(
             (self.chunk, game.information_state_tensor_size), pin_memory=device.type == "cuda"
         )
@@ -94,14 +95,8 @@ class Evaluator:
         self.answered = 0
 
     def __call__(self, queries: list[Query]) -> list[Query]:
-        """Answer queries of one player in place; returns them."""
+        """Answer at most `max_batch` queries of one player in place; returns them."""
         player = queries[0].player
-        for part in even_parts(len(queries), self.chunk):
-            self.answer_part(queries[part], player)
-        return queries
-
-    def answer_part(self, queries: list[Query], player: int) -> None:
-        """Answer at most `chunk` queries of one player."""
         cache = self.caches.get(player)
         if cache is None:
             encode(queries, self.row_view)
@@ -113,6 +108,7 @@ class Evaluator:
             outputs = self.outputs(player, count)
             self.batch_sizes.append(count)
             (deliver if cache is None else cache.deliver)(queries, outputs)
+        return queries
 
     def answer(self, query: Query) -> bool:
         """Answer a query at once if a cache knows it; return whether it did."""
@@ -131,10 +127,8 @@ class Evaluator:
 
         Reads `rows[which]`, float32 [.., tensor_size], writes `outputs[which]`, [.., num_actions].
         """
-        for some in even_parts(len(which), self.chunk):
-            part = which[some]
-            rows.take(part, axis=0, out=self.row_view[: len(part)], mode="clip")
-            outputs[part] = self.outputs(player, len(part))[: len(part)]
+        rows.take(which, axis=0, out=self.row_view[: len(which)], mode="clip")
+        outputs[which] = self.outputs(player, len(which))[: len(which)]
         self.batch_sizes.append(len(which))
 
     def outputs(self, player: int, size: int) -> Floats:
@@ -146,15 +140,9 @@ class Evaluator:
 
     def forward(self, network: Forward, rows: torch.Tensor, size: int) -> torch.Tensor:
         """The network's outputs for the first `size` rows, and padding below, on the CPU."""
-        rows = rows[: self.chunk if self.deterministic else padded(size)]
+        rows = rows[: padded(max(size, self.fewest))].to(self.device, non_blocking=True)
         with torch.inference_mode():
-            return network(rows.to(self.device, non_blocking=True)).cpu()
-
-
-def even_parts(count: int, most: int) -> Iterator[slice]:
-    """As few parts of at most `most` as there can be, and even: a few rows cost nearly as much."""
-    size = max(1, -(-count // max(1, -(-count // most))))
-    return (slice(first, first + size) for first in range(0, count, size))
+            return torch.cat([network(block) for block in torch.split(rows, self.block)]).cpu()
 
 
 def padded(size: int) -> int:

@@ -9,6 +9,8 @@ import os
 import socket
 import traceback
 
+from asynccfr.batcher import Batcher
+from asynccfr.cfr.crew import Waiting
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.cfr.walk import Walk
@@ -24,7 +26,7 @@ from asynccfr.inference.channel import (
     Share,
     SharedRows,
 )
-from asynccfr.inference.drivers import batcher_of, traverse_batched
+from asynccfr.inference.drivers import queries_of, traverse_batched
 
 BUNDLE_SAMPLES = 4096
 
@@ -62,8 +64,9 @@ class TraversalProcess:
     async def traverse(self, share: Share) -> None:
         try:
             outbox = Outbox(self.channel, SampleBuffer(self.game), SampleBuffer(self.game))
-            batcher = batcher_of(
-                self.ask,
+            batcher = Batcher(
+                self.answer,
+                size_of=len,
                 max_batch=self.setup.slot_rows,
                 max_concurrent_batches=self.setup.slots,
             )
@@ -75,6 +78,10 @@ class TraversalProcess:
             self.channel.send(Finished())
         except Exception:
             self.channel.send(Failure(traceback.format_exc()))
+
+    async def answer(self, items: list[Waiting]) -> list[Waiting]:
+        await self.ask(queries_of(items))
+        return items
 
     async def ask(self, queries: list[Query]) -> None:
         """Have queries of one player answered in place."""

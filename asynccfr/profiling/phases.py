@@ -9,7 +9,7 @@ from asynccfr.batcher import Batcher
 from asynccfr.cfr.crew import Waiting
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.config import AsyncDriver
-from asynccfr.inference.drivers import Answers, batcher_of, traverse_batched
+from asynccfr.inference.drivers import batcher_of, traverse_batched
 from asynccfr.inference.evaluator import Evaluator, padded
 from asynccfr.profiling.subject import Subject
 from asynccfr.solvers.deep_cfr import DeepCFRSolver
@@ -97,7 +97,7 @@ async def run_batched(
     driver: AsyncDriver,
     *,
     iteration: int = 1,
-    batcher: Batcher[Waiting, Answers] | None = None,
+    batcher: Batcher[Waiting, Waiting] | None = None,
 ) -> Run:
     """What the solver does for one player, with an evaluator and a batcher of one's own."""
     traversals = solver.config.traversals

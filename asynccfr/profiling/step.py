@@ -15,7 +15,7 @@ from asynccfr.cfr.crew import Crew, hold
 from asynccfr.cfr.traversal import Evaluate
 from asynccfr.cfr.walk import Walk
 from asynccfr.event_loop import run
-from asynccfr.inference.drivers import batcher_of, submitted_together, traverse_batched
+from asynccfr.inference.drivers import batcher_of, lot_size, traverse_batched
 from asynccfr.profiling.lines import Curve, fit
 from asynccfr.profiling.measuring import Spread, spread
 from asynccfr.profiling.phases import PHASES, PhasedEvaluator, phased
@@ -86,15 +86,14 @@ async def apart(walks: list[Walk], evaluator: PhasedEvaluator) -> dict[str, floa
     """Seconds to collect a batch and to wake those who wait for it, the mean of several steps."""
     size = len(walks)
     total = {"collect": 0.0, "wake-up": 0.0}
-    crew = Crew(ask_again, enumerate(walks), size, submitted_together(size), hold, lambda *_: None)
+    crew = Crew(ask_again, enumerate(walks), size, lot_size(size), hold, lambda *_: None)
     waiting = crew.go_on()
     async with batcher_of(evaluator, max_batch=size, inline=True) as batcher:
         for _ in range(STEPS):
             evaluator.reset()
             started = time.perf_counter()
             calls = [batcher.submit(each, each.group) for each in waiting]
-            answered, *_ = [await call for call in calls]
-            waiting = crew.go_on(answered)
+            waiting = crew.go_on([await call for call in calls])
             [(batch_start, batch_end)] = evaluator.spans
             total["collect"] += batch_start - started
             total["wake-up"] += time.perf_counter() - batch_end

@@ -6,13 +6,22 @@ import numpy as np
 import pytest
 import torch
 
+from asynccfr.batcher import Batcher
+from asynccfr.cfr.crew import Crew
 from asynccfr.cfr.query import deliver
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.traversal import external_sampling, outcome_sampling
 from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, SyncDriver
 from asynccfr.games import load_game
-from asynccfr.inference.drivers import batcher_of, run_blocking, traverse, traverse_batched
+from asynccfr.inference import drivers
+from asynccfr.inference.drivers import (
+    batcher_of,
+    queries_of,
+    run_blocking,
+    traverse,
+    traverse_batched,
+)
 from asynccfr.inference.evaluator import Evaluator
 from asynccfr.seeding import stream
 from tests.bystander import Bystander
@@ -180,20 +189,37 @@ async def test_batches_fill_from_all_that_wait():
     assert np.median(evaluator.batch_sizes) >= 24
 
 
+async def test_all_that_a_batch_answers_goes_on_together(monkeypatch):
+    """Each item of a batch has an answer of its own; the crew is resumed once for all of them."""
+    resumed = []
+
+    class Noting(Crew):
+        def go_on(self, answered):
+            resumed.append([query for each in answered for query in each.queries])
+            return super().go_on(answered)
+
+    monkeypatch.setattr(drivers, "Crew", Noting)
+    evaluator = make_evaluator()
+    driver = AsyncDriver(concurrency=64, max_batch=32)
+    await traverse(driver, outcome_sampling, walks(200), evaluator, lambda walk: None)
+    assert [len(queries) for queries in resumed[1:]] == evaluator.batch_sizes
+
+
 async def test_a_coroutine_function_may_answer_several_batches_at_once():
     evaluator = make_evaluator()
     at_once, most = 0, 0
 
-    async def evaluate(queries):
+    async def answer(items):
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
         await asyncio.sleep(0)
-        evaluator(queries)
+        evaluator(queries_of(items))
         at_once -= 1
+        return items
 
     made, collected = [], []
-    batcher = batcher_of(evaluate, max_batch=8, max_concurrent_batches=3)
+    batcher = Batcher(answer, size_of=len, max_batch=8, max_concurrent_batches=3)
     await traverse_batched(30, external_sampling, walks(40, made), batcher, collected.append)
     assert collected == made
     assert most == 3

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.games import load_game
-from asynccfr.inference.evaluator import DETERMINISTIC_ROWS, Evaluator, even_parts, padded
+from asynccfr.inference.evaluator import DETERMINISTIC_ROWS, Evaluator, padded
 
 GAME = load_game("leduc_poker")
 
@@ -52,16 +50,6 @@ def expected(query, network):
     row = torch.from_numpy(query.state.information_state_tensor(query.player))
     logits = (row @ network.weights)[query.state.legal_actions()]
     return torch.softmax(logits.double(), dim=0).tolist()
-
-
-@given(count=st.integers(0, 5000), most=st.integers(1, 600))
-def test_parts_are_few_and_even_and_leave_nothing_out(count, most):
-    parts = [range(count)[part] for part in even_parts(count, most)]
-    assert [row for part in parts for row in part] == list(range(count))
-    assert len(parts) == -(-count // most)
-    sizes = [len(part) for part in parts]
-    assert not sizes or max(sizes) <= most
-    assert all(size == sizes[0] for size in sizes[:-1])
 
 
 @pytest.mark.parametrize("deterministic", [False, True])
