@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from asynccfr.errors import needed_by
 
+__version__ = "0.1.0"
+
 if TYPE_CHECKING:
     from asynccfr import config as config
     from asynccfr import errors as errors

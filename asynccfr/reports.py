@@ -118,6 +118,7 @@ class IterationReport(Struct, frozen=True, kw_only=True):
         memory: samples held, by the name of the memory.
         nash_conv: exact evaluations, by policy, in the game's units of utility.
         sample_digest: a hash of every sample of the iteration, in order.
+        version: of the asynccfr that made it; early ones did not say.
     """
 
     iteration: int
@@ -133,6 +134,7 @@ class IterationReport(Struct, frozen=True, kw_only=True):
     sample_digest: str
     evaluation: tuple[MatchReport, ...] = ()
     nash_conv: dict[str, float] = {}
+    version: str = "unknown"
 
     @property
     def nodes_per_second(self) -> float:

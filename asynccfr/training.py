@@ -11,6 +11,7 @@ import torch
 from msgspec import Struct
 from msgspec.structs import replace
 
+from asynccfr import __version__
 from asynccfr.agents import Agent, MixtureAgent
 from asynccfr.config import TrainConfig
 from asynccfr.config.files import checked
@@ -167,6 +168,7 @@ class Training:
             sample_digest=done.digest,
             evaluation=(),
             nash_conv={},
+            version=__version__,
         )
         if self.folder is not None:
             self.folder.append(report)

@@ -17,8 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from msgspec import Struct
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 
 from asynccfr import config
 from asynccfr.agents.network_history import from_row, to_row
@@ -28,8 +26,11 @@ from asynccfr.errors import CheckpointError
 from asynccfr.exact.policy import InformationStates, TabularPolicy
 from asynccfr.exact.sequence_form import sequence_form
 from asynccfr.games import Game, load_game
+from asynccfr.games.allowed import load_allowed
 from asynccfr.networks import InferenceCopy, Network, build_network
+from asynccfr.runs.folder import AGENT
 from asynccfr.seeding import Rng
+from asynccfr.storage import tensors
 
 CARD, CHECKSUM = "asynccfr_agent", "blake2b"
 
@@ -44,6 +45,7 @@ class AgentCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         rule: what makes a policy of the network's outputs.
         greedy: it plays that policy's likeliest action always.
         mixture: the file holds the advantage networks of every iteration (`MixtureAgent`).
+        version: of the asynccfr that made it; early ones did not say.
     """
 
     game: str
@@ -54,6 +56,7 @@ class AgentCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     nodes: int
     greedy: bool = False
     mixture: bool = False
+    version: str = "unknown"
 
 
 class Agent:
@@ -81,44 +84,51 @@ class Agent:
 
     def save_bytes(self) -> bytes:
         """The contents of the agent's file."""
-        return encoded(
-            self.card,
-            {
-                name: value.detach().float().cpu().contiguous()
-                for name, value in self.network.state_dict().items()
-            },
-        )
+        parameters = self.network.state_dict().items()
+        return encoded(self.card, {name: each.float().cpu().numpy() for name, each in parameters})
 
     @classmethod
     def load(cls, path: str | Path, game: Game | None = None) -> "Agent | MixtureAgent":
-        """Read an agent's file. Raises CheckpointError if missing, damaged or no agent.
+        """Read an agent's file, or that in the folder of a run.
 
-        An agent of that `game` plays it; others play a registered one, or GameError is raised: no
-        file can have code imported.
+        Args:
+            path: the file or folder.
+            game: an agent of that game plays it. Others play one that a file may name, or GameError
+                is raised: no file can have code imported, or another file opened.
+
+        Raises CheckpointError if it is missing, damaged, no agent, or not of finite float32.
         """
+        path = Path(path)
+        path = path / AGENT if path.is_dir() else path
         try:
-            with safe_open(path, framework="pt") as file:
-                metadata = file.metadata() or {}
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (OSError, SafetensorError) as error:
-            raise CheckpointError(f"{path}: not a readable agent file: {error}") from error
+            arrays, metadata = tensors.read(path)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise CheckpointError(f"{path}: not a readable agent file: {reason}") from error
         if CARD not in metadata:
             raise CheckpointError(f"{path}: a safetensors file, but not an agent of asynccfr")
-        if metadata.get(CHECKSUM) != checksum(metadata[CARD], tensors):
+        if metadata.get(CHECKSUM) != checksum(metadata[CARD], arrays):
             raise CheckpointError(f"{path}: checksum differs, the file is damaged; copy it again")
         try:
             card = msgspec.json.decode(metadata[CARD], type=AgentCard)
         except msgspec.DecodeError as error:
             raise CheckpointError(f"{path}: its card cannot be read: {error}") from error
         if game is None or str(game) != card.game:
-            game = load_game(card.game)
+            game = load_allowed(card.game, str(path))
         try:
-            if card.mixture:
-                return MixtureAgent(card, tensors["rows"].numpy(), game)
-            network = zero_network(card, game)
-            network.load_state_dict(tensors)
-        except (KeyError, ValueError, RuntimeError) as error:
+            check_fit(card, game, arrays)
+        except ValueError as error:
             raise CheckpointError(f"{path}: parameters do not fit {game}: {error}") from error
+        for name, array in arrays.items():
+            if not np.isfinite(array).all():
+                raise CheckpointError(
+                    f"{path}: {name} holds numbers that are not finite, which cannot play; "
+                    "train it again, or copy it again"
+                )
+        if card.mixture:
+            return MixtureAgent(card, arrays["rows"].copy(), game)
+        network = zero_network(card, game)
+        network.load_state_dict({name: torch.from_numpy(each) for name, each in arrays.items()})
         return cls(card, network, game)
 
 
@@ -170,7 +180,7 @@ class MixtureAgent:
 
     def save_bytes(self) -> bytes:
         """The contents of the agent's file."""
-        return encoded(self.card, {"rows": torch.from_numpy(np.array(self.rows))})
+        return encoded(self.card, {"rows": self.rows})
 
 
 def zero_network(card: AgentCard, game: Game) -> Network:
@@ -179,15 +189,40 @@ def zero_network(card: AgentCard, game: Game) -> Network:
     return build_network(card.network, size, game.num_actions, Rng(0), game.symmetry)
 
 
-def encoded(card: AgentCard, tensors: dict[str, torch.Tensor]) -> bytes:
+def check_fit(card: AgentCard, game: Game, arrays: Mapping[str, tensors.Array]) -> None:
+    """Raises ValueError for other arrays than the card's, before any memory is taken for those."""
+    try:
+        with torch.device("meta"):
+            parameters = zero_network(card, game).state_dict()
+    except RuntimeError as error:  # more than can be counted
+        raise ValueError(str(error)) from None
+    expected = {name: tuple(each.shape) for name, each in parameters.items()}
+    if card.mixture:
+        row = sum(each.numel() for name, each in parameters.items() if name != "scale")
+        rows = arrays.get("rows", np.empty(0))
+        iterations = len(rows) if rows.ndim else 0
+        expected = {"rows": (max(iterations, 1), game.num_players * row)}
+    if unlike := sorted(expected.keys() ^ arrays.keys()):
+        why = "is missing" if unlike[0] in expected else "is not of such a network"
+        raise ValueError(f"{unlike[0]} {why}")
+    for name, shape in expected.items():
+        found = arrays[name]
+        if found.dtype != np.float32 or found.shape != shape:
+            raise ValueError(
+                f"{name}: {found.dtype} {list(found.shape)}, expected float32 {list(shape)}"
+            )
+
+
+def encoded(card: AgentCard, arrays: Mapping[str, tensors.Array]) -> bytes:
     """The contents of an agent's file."""
     text = msgspec.json.encode(card).decode()
-    return bytes(save(tensors, {CARD: text, CHECKSUM: checksum(text, tensors)}))
+    metadata = {CARD: text, CHECKSUM: checksum(text, arrays)}
+    return b"".join(tensors.encode(arrays, metadata))
 
 
-def checksum(card: str, tensors: Mapping[str, torch.Tensor]) -> str:
+def checksum(card: str, arrays: Mapping[str, tensors.Array]) -> str:
     digest = hashlib.blake2b(card.encode(), digest_size=16)
-    for name in sorted(tensors):
+    for name in sorted(arrays):
         digest.update(name.encode())
-        digest.update(tensors[name].numpy().tobytes())
+        digest.update(np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()

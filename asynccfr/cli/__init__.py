@@ -14,6 +14,7 @@ from importlib import import_module
 
 import click
 
+from asynccfr import __version__
 from asynccfr.errors import AsyncCFRError, MissingPackage, needed_by
 
 COMMANDS = {
@@ -57,7 +58,7 @@ class LazyGroup(click.Group):
 @click.option(
     "--debug", is_flag=True, envvar="ASYNCCFR_DEBUG", help="Show the traceback of an error."
 )
-@click.version_option(package_name="asynccfr")
+@click.version_option(__version__)
 @click.pass_context
 def cli(context: click.Context, debug: bool) -> None:
     """Deep CFR on an asyncio micro-batcher: train and play imperfect-information games."""

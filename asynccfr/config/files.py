@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from asynccfr import __version__
 from asynccfr.config import TrainConfig
 from asynccfr.config.schema import (
     TAG,
@@ -29,9 +30,11 @@ from asynccfr.config.schema import (
 )
 from asynccfr.config.yaml import dump_yaml, parse_yaml
 from asynccfr.errors import ConfigError
+from asynccfr.storage.opening import read_regular
 
 Raw = dict[str, Any]
 LARGEST = 2**63 - 1
+LARGEST_FILE = 1 << 20
 
 
 def load_config(path: str | Path, overrides: Iterable[str] = ()) -> TrainConfig:
@@ -75,8 +78,8 @@ def checked(config: TrainConfig) -> TrainConfig:
 
 
 def dump(config: TrainConfig) -> str:
-    """The configuration with every default written out, as YAML that `load` reads back."""
-    return dump_yaml(msgspec.to_builtins(config))
+    """The configuration with every default written out, as YAML that `load_config` reads back."""
+    return f"# asynccfr {__version__}\n{dump_yaml(msgspec.to_builtins(config))}"
 
 
 def read(path: Path) -> Raw:
@@ -84,7 +87,7 @@ def read(path: Path) -> Raw:
     if path.suffix not in (".yaml", ".yml", ".toml"):
         raise ConfigError(f"{path}: expected a file that ends in .yaml, .yml or .toml")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, LARGEST_FILE).decode()
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file{_similar_file(path)}") from None
     except UnicodeDecodeError as error:
@@ -94,9 +97,7 @@ def read(path: Path) -> Raw:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     try:
-        raw = tomllib.loads(text) if path.suffix == ".toml" else parse_yaml(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+        raw = parse_toml(text) if path.suffix == ".toml" else parse_yaml(text)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     if raw is None:
@@ -104,6 +105,15 @@ def read(path: Path) -> Raw:
     if not isinstance(raw, dict):
         raise ConfigError(f"{path}: expected fields such as `game: kuhn_poker`, got {_shown(raw)}")
     return raw
+
+
+def parse_toml(text: str) -> Raw:
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"not valid TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError("not valid TOML: nested too deeply") from None
 
 
 def parse_override(text: str) -> tuple[list[str], Any]:

@@ -100,11 +100,13 @@ class Reservoir:
         tensor_size: int,
         max_legal_actions: int,
         tensor_quantum: float,
+        num_actions: int = 1 << 15,
     ) -> None:
         if capacity < 1:
             raise ConfigError(f"memory={capacity}: expected at least 1 sample")
         self.capacity = capacity
         self.quantum = tensor_quantum
+        self.num_actions = num_actions
         self.seen = 0
         layout: dict[str, tuple[tuple[int, ...], type[np.generic]]] = {
             "features": ((tensor_size,), np.uint8 if tensor_quantum else np.float32),
@@ -131,6 +133,7 @@ class Reservoir:
             tensor_size=game.information_state_tensor_size,
             max_legal_actions=game.max_legal_actions,
             tensor_quantum=game.tensor_quantum,
+            num_actions=game.num_actions,
         )
 
     @classmethod
@@ -141,6 +144,7 @@ class Reservoir:
             tensor_size=game.num_players * game.information_state_tensor_size,
             max_legal_actions=1,
             tensor_quantum=game.tensor_quantum,
+            num_actions=game.num_actions,
         )
 
     def __len__(self) -> int:
@@ -205,7 +209,8 @@ class Reservoir:
         """
         if missing := [name for name in (*self._columns, "seen") if name not in columns]:
             raise CheckpointError(f"reservoir column {missing[0]} is missing")
-        seen = int(columns["seen"])
+        if columns["seen"].shape != () or (seen := int(columns["seen"])) < 0:
+            raise CheckpointError(f"reservoir column seen: {columns['seen']}, expected a count")
         held = min(seen, self.capacity)
         for name, column in self._columns.items():
             saved, expected = columns[name], column[:held]
@@ -214,6 +219,13 @@ class Reservoir:
                     f"reservoir column {name}: {saved.dtype} {list(saved.shape)}, expected "
                     f"{expected.dtype} {list(expected.shape)}"
                 )
+        for name, least, most in (
+            ("actions", -1, self.num_actions - 1),
+            ("iterations", 1, np.iinfo(np.int32).max),
+        ):
+            saved = columns[name]
+            if saved.size and not least <= saved.min() <= saved.max() <= most:
+                raise CheckpointError(f"reservoir column {name}: beyond {least} to {most}")
         for name, column in self._columns.items():
             column[:held] = columns[name]
         self.seen = seen

@@ -40,8 +40,6 @@ BOTS: dict[str, dict[str, Callable[[Any], Player]]] = {
     },
 }
 
-AGENT_FILE = "agent.safetensors"
-
 SEARCH = re.compile(r"search(?:\(([^()]*)\))?:(.+)")
 
 CHAMPION = "champion"
@@ -100,10 +98,9 @@ def is_saved_agent(spec: str) -> bool:
     return spec == CHAMPION or (spec != "" and Path(spec).exists() and not is_bot)
 
 
-def agent_file(spec: str) -> Path:
-    """The file of a saved agent: the path itself, or the one in the folder of a run."""
-    path = CHAMPION_FOLDER if spec == CHAMPION else Path(spec)
-    return path / AGENT_FILE if path.is_dir() else path
+def agent_path(spec: str) -> Path:
+    """Where a saved agent lies: its file, or the folder that has it."""
+    return CHAMPION_FOLDER if spec == CHAMPION else Path(spec)
 
 
 def game_of_agents(specs: Sequence[str]) -> Game | None:
@@ -113,7 +110,7 @@ def game_of_agents(specs: Sequence[str]) -> Game | None:
         return None
     from asynccfr.agents import Agent
 
-    return Agent.load(agent_file(saved)).game
+    return Agent.load(agent_path(saved)).game
 
 
 def searched(spec: str) -> str:
@@ -157,7 +154,7 @@ def read_agent(spec: str, game: Game) -> "Agent | MixtureAgent":
     """The agent of that name. Raises PlayerError if it plays another game."""
     from asynccfr.agents import Agent
 
-    agent = Agent.load(agent_file(spec), game)
+    agent = Agent.load(agent_path(spec), game)
     if str(agent.game) != str(game):
         raise PlayerError(f"{spec}: an agent of {agent.game}; it cannot play {game}")
     return agent

@@ -19,15 +19,19 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
+from asynccfr import __version__
 from asynccfr.config import TrainConfig
-from asynccfr.errors import CheckpointError
+from asynccfr.config.files import resolve
+from asynccfr.errors import CheckpointError, ConfigError
 from asynccfr.runs.identity import difference
 from asynccfr.storage import tensors
 from asynccfr.storage.durable import is_temporary, sync_directory, temporary_name, write_synced
+from asynccfr.storage.opening import open_regular, read_regular
 from asynccfr.storage.tensors import Array
 
 FORMAT = 1
 ARRAYS, STATE, MANIFEST = "arrays.safetensors", "state.msgpack", "manifest.json"
+LARGEST_RECORD = 1 << 20
 
 State = TypeVar("State", bound=Struct)
 
@@ -47,10 +51,13 @@ class Checkpoint(Struct, Generic[State], frozen=True):
 
 
 class Manifest(Struct, frozen=True):
+    """Fields: `version` is that of the asynccfr that wrote it; early ones did not say."""
+
     format: int
     iteration: int
     config: dict[str, Any]
     blake2b: dict[str, str]
+    version: str = "unknown"
 
 
 class Sealed(Struct, frozen=True):
@@ -58,6 +65,10 @@ class Sealed(Struct, frozen=True):
 
     manifest: msgspec.Raw
     blake2b: str
+
+
+DAMAGE = (errno.ENOENT, errno.EIO, errno.EINVAL, errno.EISDIR, errno.EFBIG, errno.ENOTDIR)
+"""What reading a part of a checkpoint that is not what it should be comes to."""
 
 
 class Damaged(Exception):
@@ -141,8 +152,9 @@ def _write(folder: Path, checkpoint: Checkpoint[Any], config: TrainConfig) -> No
         STATE: write_synced(folder / STATE, [state]),
     }
     plain = msgspec.to_builtins(config)
-    manifest = msgspec.json.encode(Manifest(FORMAT, checkpoint.iteration, plain, digests))
-    sealed = Sealed(msgspec.Raw(manifest), hashlib.blake2b(manifest).hexdigest())
+    manifest = Manifest(FORMAT, checkpoint.iteration, plain, digests, __version__)
+    encoded = msgspec.json.encode(manifest)
+    sealed = Sealed(msgspec.Raw(encoded), hashlib.blake2b(encoded).hexdigest())
     write_synced(folder / MANIFEST, [msgspec.json.encode(sealed)])
     sync_directory(folder)
 
@@ -155,38 +167,54 @@ def _read(
         if manifest.format != FORMAT:
             raise CheckpointError(
                 f"{folder}: format {manifest.format}, this version of asynccfr reads {FORMAT}; "
-                "use the version that wrote it"
+                f"use the version that wrote it ({manifest.version})"
             )
         if manifest.iteration != iteration:
             raise Damaged(f"holds iteration {manifest.iteration}")
-        if changed := difference(manifest.config, config):
-            raise CheckpointError(
-                f"{folder}: belongs to another run: it differs in {changed}; "
-                "restore the folder's own config.yaml, or start in another folder"
-            )
-        for name, digest in manifest.blake2b.items():
-            with open(folder / name, "rb") as file:
-                if hashlib.file_digest(file, "blake2b").hexdigest() != digest:
+        _check_run(folder, manifest, config)
+        for name in (ARRAYS, STATE):
+            with open_regular(folder / name) as file:
+                if hashlib.file_digest(file, "blake2b").hexdigest() != manifest.blake2b.get(name):
                     raise Damaged(f"{name} fails its checksum")
         arrays, _ = tensors.read(folder / ARRAYS)
-        encoded = (folder / STATE).read_bytes()
+        encoded = read_regular(folder / STATE, LARGEST_RECORD)
     except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.EIO):
+        if isinstance(error, CheckpointError) or error.errno not in DAMAGE:
             raise
         raise Damaged(f"{Path(error.filename or folder).name}: {error.strerror}") from error
+    except ValueError as error:
+        raise Damaged(f"{ARRAYS}: {error}") from error
     try:
         return Checkpoint(iteration, arrays, msgspec.msgpack.decode(encoded, type=state))
     except msgspec.DecodeError as error:
         raise CheckpointError(
-            f"{folder}: another version of asynccfr wrote it ({error}); use that version"
+            f"{folder}: another version of asynccfr wrote it ({manifest.version}, this is "
+            f"{__version__}: {error}); use that version"
         ) from error
+
+
+def _check_run(folder: Path, manifest: Manifest, config: TrainConfig) -> None:
+    """Raise CheckpointError for another run's; fields that it does not know have their defaults."""
+    try:
+        changed = difference(resolve(manifest.config), config)
+    except ConfigError as error:
+        raise CheckpointError(
+            f"{folder}: asynccfr {manifest.version} wrote it and knows what this version, "
+            f"{__version__}, does not ({error}); use that version"
+        ) from error
+    if changed:
+        raise CheckpointError(
+            f"{folder}: belongs to another run: it differs in {changed}; "
+            "restore the folder's own config.yaml, or start in another folder"
+        )
 
 
 def _manifest(folder: Path) -> Manifest:
     try:
-        sealed = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Sealed)
-    except ValueError:
+        written = read_regular(folder / MANIFEST, LARGEST_RECORD)
+        sealed = msgspec.json.decode(written, type=Sealed)
+        if hashlib.blake2b(sealed.manifest).hexdigest() != sealed.blake2b:
+            raise Damaged(f"{MANIFEST} fails its checksum")
+        return msgspec.json.decode(sealed.manifest, type=Manifest)
+    except (ValueError, RecursionError):
         raise Damaged(f"{MANIFEST} cannot be parsed") from None
-    if hashlib.blake2b(sealed.manifest).hexdigest() != sealed.blake2b:
-        raise Damaged(f"{MANIFEST} fails its checksum")
-    return msgspec.json.decode(sealed.manifest, type=Manifest)

@@ -26,6 +26,7 @@ from asynccfr.runs.checkpoints import Checkpoint, CheckpointStore, State
 from asynccfr.runs.identity import difference
 from asynccfr.runs.tensorboard import EventWriter, require_tensorboard
 from asynccfr.storage.durable import explained, is_temporary, replace_file
+from asynccfr.storage.opening import strange_entry
 
 log = logging.getLogger("asynccfr.runs")
 
@@ -90,6 +91,7 @@ class RunFolder:
             raise RunError(f"{path}: no such folder; `asynccfr train CONFIG` starts a run")
         if not holds_run(path):
             raise RunError(f"{path}: holds no run ({CONFIG} is missing); name another folder")
+        _check_plain(path)
         return cls(path, files.load_config(path / CONFIG))
 
     @property
@@ -114,6 +116,7 @@ class RunFolder:
         if self._locked:
             yield self
             return
+        _check_plain(self.path)
         with explained(self.path, "choose another folder with --out"):
             descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -250,6 +253,15 @@ class RunFolder:
 
 def holds_run(path: str | Path) -> bool:
     return (Path(path) / CONFIG).is_file()
+
+
+def _check_plain(path: Path) -> None:
+    """Raise RunError if writing to the run, or reading it, would reach something else."""
+    if strange := strange_entry(path):
+        raise RunError(
+            f"{strange}: a link, a pipe or a device; a run holds plain files and folders only: "
+            "remove it, or put in its place what it points to"
+        )
 
 
 def _is_ours(entry: Path) -> bool:

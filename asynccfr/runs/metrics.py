@@ -9,6 +9,7 @@ import msgspec
 from asynccfr.errors import RunError
 from asynccfr.reports import IterationReport
 from asynccfr.storage.durable import replace_file, write_all
+from asynccfr.storage.opening import open_regular
 
 _decoder = msgspec.json.Decoder(IterationReport)
 
@@ -56,8 +57,10 @@ def _lines(path: Path) -> Iterator[tuple[IterationReport, int]]:
     """The reports, each with the offset of its line's end."""
     if not path.exists():
         return
+    with open_regular(path) as file:
+        lines = file.readlines()
     end = 0
-    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
+    for number, line in enumerate(lines, 1):
         if not line.endswith(b"\n"):
             return
         end += len(line)

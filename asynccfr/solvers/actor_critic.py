@@ -34,6 +34,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from asynccfr import __version__
 from asynccfr.agents import Agent, AgentCard, RuleName
 from asynccfr.cfr.trajectory import Decisions
 from asynccfr.config import PPO, AverageStrategy, Inference, LastIterate, RegretActorCritic
@@ -253,6 +254,7 @@ class ActorCriticSolver:
             iterations=iterations,
             nodes=nodes,
             greedy=greedy,
+            version=__version__,
         )
         return Agent(card, network.cpu(), self.game)
 

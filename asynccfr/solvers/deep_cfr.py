@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 import torch
 from msgspec.structs import replace
 
+from asynccfr import __version__
 from asynccfr.agents import Agent, AgentCard, MixtureAgent
 from asynccfr.agents.network_history import NetworkHistory, from_row, to_row
 from asynccfr.agents.profiles import AverageProfile, NetworkProfile
@@ -309,6 +310,7 @@ class DeepCFRSolver:
             seed=self.seed,
             iterations=iteration,
             nodes=nodes,
+            version=__version__,
         )
         if self.history is not None and self.config.average == "sd_cfr":
             mixture = replace(card, rule=self.rule.name.lower(), mixture=True)

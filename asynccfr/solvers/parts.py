@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+import numpy as np
 import torch
 
 from asynccfr.errors import CheckpointError
@@ -36,6 +37,12 @@ def restore(parts: Parts, columns: Columns) -> None:
 
     Raises CheckpointError, which names the part, if it does not fit.
     """
+    for name, column in to_columns(parts).items():
+        found = columns.get(name, column)
+        if found.dtype != column.dtype:
+            raise CheckpointError(f"{name}: {found.dtype}, expected {column.dtype}")
+        if found.dtype.kind == "f" and not np.isfinite(found).all():
+            raise CheckpointError(f"{name}: holds numbers that are not finite")
     for name, part in parts.items():
         start = f"{name}."
         held = {k.removeprefix(start): v for k, v in columns.items() if k.startswith(start)}

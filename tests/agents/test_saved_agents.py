@@ -9,7 +9,6 @@ from asynccfr.evaluation.arena import MatchPlan, play_match
 from asynccfr.games import load_game
 from asynccfr.networks import build_network
 from asynccfr.players import game_of_agents, make_player, seated
-from asynccfr.players.registry import AGENT_FILE
 from asynccfr.runs.folder import AGENT
 from asynccfr.seeding import Rng
 
@@ -39,10 +38,6 @@ async def test_an_agent_plays_from_its_file_or_the_folder_of_its_run(agent_path)
         assert [player.name for player in players] == [str(agent_path), str(run_folder)]
         report = await play_match(game, *players, MatchPlan(deals=20))
     assert (report.score, report.win_rate) == (0.0, 0.5)
-
-
-def test_the_runs_layer_writes_the_file_that_is_read_here():
-    assert AGENT == AGENT_FILE
 
 
 async def test_the_games_of_a_match_share_batches(agent_path):

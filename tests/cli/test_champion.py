@@ -11,7 +11,8 @@ from asynccfr.cli.play import command as play
 from asynccfr.config.files import load_config
 from asynccfr.games import load_game
 from asynccfr.players import game_of_agents, opponents_for, players_for
-from asynccfr.players.registry import CHAMPION_FOLDER, agent_file
+from asynccfr.players.registry import CHAMPION_FOLDER, agent_path
+from asynccfr.runs.folder import AGENT
 
 
 def reports(run, tmp_path, *arguments):
@@ -22,9 +23,9 @@ def reports(run, tmp_path, *arguments):
 
 
 def test_it_is_small_and_what_its_configuration_trains():
-    assert agent_file("champion").stat().st_size < 1_000_000
+    assert (CHAMPION_FOLDER / AGENT).stat().st_size < 1_000_000
     assert "asynccfr train configs/champion.yaml" in (CHAMPION_FOLDER / "CARD.md").read_text()
-    card = Agent.load(agent_file("champion")).card
+    card = Agent.load(agent_path("champion")).card
     config = load_config(Path(__file__).parents[2] / "configs" / "champion.yaml")
     assert card.network == config.solver.network
     assert card.game == str(load_game(config.game))
