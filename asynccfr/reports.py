@@ -74,7 +74,7 @@ class FitReport(Struct, frozen=True, kw_only=True):
 LOSSES = {
     "policy": "minus what it expects to gain on the policy just played, and minus a bonus for "
     "entropy: says nothing about strength",
-    "critic": "mean squared error of the results it predicts; always predicting 0 costs about 1",
+    "critic": "mean squared error of predicted results, in units of the first games' mean square",
     "advantage": "mean squared error of the regrets it predicts; always predicting 0 costs about "
     "1, and where regrets are sampled from a large game, near 1 is normal",
     "baseline": "mean squared error of the values it predicts; always predicting 0 costs about 1",

@@ -66,7 +66,7 @@ def opponents_for(game: Game) -> tuple[str, ...]:
 def described(spec: str, game: Game) -> str:
     """What a player does, in one line."""
     if spec in (bots := bots_for(game)):
-        return (bots[spec].__doc__ or "").partition("\n")[0]
+        return "A bot. " + (bots[spec].__doc__ or "").partition("\n")[0]
     return "The agent that comes with asynccfr." if spec == CHAMPION else "A saved agent."
 
 

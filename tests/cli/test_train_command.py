@@ -28,7 +28,7 @@ def test_a_run_ends_with_all_that_one_needs(
     assert lines[:3] == [
         "training on kuhn_poker in a b: 4 iterations",
         "at the end, the agent plays 1000 deals from both seats against",
-        "  random: Every legal action with equal probability.",
+        "  random: A bot. Every legal action with equal probability.",
     ]
     assert result.stdout.count("  loss advantage: mean squared error") == 1
     assert [line.split()[1] for line in lines if line.startswith("iteration")] == [
