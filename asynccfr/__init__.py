@@ -32,12 +32,15 @@ if TYPE_CHECKING:
     from asynccfr.evaluation.exploit import exploit as exploit
     from asynccfr.event_loop import run as run
     from asynccfr.exact.best_response import NashConv as NashConv
+    from asynccfr.exact.best_response import information_states as information_states
     from asynccfr.exact.best_response import nash_conv as nash_conv
     from asynccfr.exact.best_response import tabulate as tabulate
+    from asynccfr.exact.openspiel_policy import from_openspiel_policy as from_openspiel_policy
     from asynccfr.exact.openspiel_policy import to_openspiel_policy as to_openspiel_policy
     from asynccfr.exact.policy import InformationStates as InformationStates
     from asynccfr.exact.policy import TabularPolicy as TabularPolicy
     from asynccfr.exact.policy import uniform as uniform
+    from asynccfr.exact.private_evaluation import PrivateEvaluation as PrivateEvaluation
     from asynccfr.games import Game as Game
     from asynccfr.games import PythonGame as PythonGame
     from asynccfr.games import State as State
@@ -70,9 +73,10 @@ PAGE = {
     "asynccfr.evaluation.evaluate": ["evaluate"],
     "asynccfr.evaluation.exploit": ["exploit"],
     "asynccfr.event_loop": ["run"],
-    "asynccfr.exact.best_response": ["NashConv", "nash_conv", "tabulate"],
-    "asynccfr.exact.openspiel_policy": ["to_openspiel_policy"],
+    "asynccfr.exact.best_response": ["NashConv", "information_states", "nash_conv", "tabulate"],
+    "asynccfr.exact.openspiel_policy": ["from_openspiel_policy", "to_openspiel_policy"],
     "asynccfr.exact.policy": ["InformationStates", "TabularPolicy", "uniform"],
+    "asynccfr.exact.private_evaluation": ["PrivateEvaluation"],
     "asynccfr.games": ["Game", "PythonGame", "State", "load_game", "registered_games"],
     "asynccfr.players": ["Player", "make_player", "opponents_for"],
     "asynccfr.reports": ["IterationReport", "MatchReport"],

@@ -18,7 +18,11 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 NOT_FOR_USERS = {"all", "bench", "test"}
 OF_THE_BATCHER = {*asynccfr.PAGE["asynccfr.batcher"], "Rng", "errors", "run"}
-OF_OTHERS = {"BatcherCollector": "prometheus", "to_openspiel_policy": "open_spiel"}
+OF_OTHERS = {
+    "BatcherCollector": "prometheus",
+    "to_openspiel_policy": "open_spiel",
+    "from_openspiel_policy": "open_spiel",
+}
 IMPORT_ALL = """
 import asynccfr, json
 found = {}

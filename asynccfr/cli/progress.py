@@ -2,7 +2,8 @@
 
 import time
 from collections import deque
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -12,8 +13,10 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
 
 from asynccfr.reports import LOSSES, IterationReport, MatchReport
@@ -138,6 +141,23 @@ class Legend:
         new = [f"  {name}: {what}" for name, what in found.items() if name not in self.explained]
         self.explained.update(found)
         return new
+
+
+@contextmanager
+def progress_bars(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for each phase that is told of, on a terminal only: `show(phase, done, total)`."""
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(phase: str, done: int, total: int) -> None:
+            if phase not in tasks:
+                tasks[phase] = bars.add_task(phase)
+            bars.update(tasks[phase], completed=done, total=total)
+
+        yield show
 
 
 def make_display(console: Console, done: int, iterations: int) -> LiveDisplay | PlainDisplay:

@@ -4,53 +4,50 @@ NashConv is the sum over the players of what each would gain by a best response;
 Nash equilibrium and nowhere else. Exploitability is NashConv / 2 (Lanctot et al. 2019, OpenSpiel).
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from asynccfr.exact.policy import Policy, TabularPolicy
+from asynccfr.exact.policy import InformationStates, Policy, TabularPolicy
+from asynccfr.exact.private_evaluation import PrivateEvaluation, private_size
 from asynccfr.exact.sequence_form import MAX_HISTORIES, SequenceForm, sequence_form
+from asynccfr.exact.values import NashConv as NashConv
 from asynccfr.games.contract import Game
 
 
-@dataclass(frozen=True)
-class NashConv:
-    """How far a profile is from equilibrium, in the game's units of utility.
-
-    Attributes:
-        best_response_values: what each player gets by a best response to the other.
-        values: what each player gets when both follow the profile.
-    """
-
-    best_response_values: tuple[float, float]
-    values: tuple[float, float]
-
-    @property
-    def nash_conv(self) -> float:
-        """The sum of the players' gains by a best response."""
-        return sum(self.best_response_values) - sum(self.values)
-
-    @property
-    def exploitability(self) -> float:
-        """NashConv / 2: the mean of the players' gains."""
-        return self.nash_conv / 2
-
-    @property
-    def value_bounds(self) -> tuple[float, float]:
-        """Between these lies the value of the game to player 0; they are NashConv apart."""
-        return -self.best_response_values[1], self.best_response_values[0]
-
-
-def nash_conv(game: Game, policy: Policy, max_histories: int = MAX_HISTORIES) -> NashConv:
+def nash_conv(
+    game: Game,
+    policy: Policy | npt.NDArray[np.floating],
+    max_histories: int = MAX_HISTORIES,
+) -> NashConv:
     """Evaluate a policy that plays for both players, exactly.
 
-    The policy is called once, with every information state of the game. The game's enumeration is
-    remembered: another call takes a fraction of a millisecond for Leduc, plus the policy's time.
-    Raises GameError as `sequence_form` and `SequenceForm.strategy` do.
+    `policy` is a function that is asked about many information states at once, or an array
+    [I, num_actions] of probabilities in the order of `information_states(game)`.
+
+    Games with private trees (phantom tic-tac-toe, dark hex, liar's dice) have no limit but memory,
+    see `PrivateEvaluation`. Others are enumerated and remembered: another call takes a fraction of
+    a millisecond for Leduc, plus the policy's time.
+    Raises GameError as `sequence_form` and `SequenceForm.strategy` do, and where memory is short.
     """
+    if private_size(game) is not None:
+        return PrivateEvaluation(game).nash_conv(policy)
     tree = sequence_form(game, max_histories)
     return evaluate(tree, tree.strategy(policy))
+
+
+def information_states(
+    game: Game, max_histories: int = MAX_HISTORIES
+) -> Iterator[InformationStates]:
+    """Every information state of a game once, in batches, in the order of a policy's array.
+
+    Raises GameError as `nash_conv` does.
+    """
+    if private_size(game) is not None:
+        yield from PrivateEvaluation(game).information_states()
+    else:
+        yield sequence_form(game, max_histories).information_states
 
 
 def evaluate(tree: SequenceForm, strategy: npt.NDArray[np.float64]) -> NashConv:

@@ -1,11 +1,14 @@
-"""Policies of ours as policies of OpenSpiel's, for its evaluators, bots and viewers."""
+"""Policies of ours as OpenSpiel's, for its evaluators, bots and viewers, and theirs as ours."""
 
 from typing import Any
 
+import numpy as np
+import pyspiel
 from open_spiel.python import policy as openspiel
 
 from asynccfr.errors import GameError
-from asynccfr.exact.policy import InformationStates, Policy
+from asynccfr.exact.policy import InformationStates, Policy, TabularPolicy
+from asynccfr.exact.sequence_form import MAX_HISTORIES, sequence_form
 from asynccfr.games.contract import Game
 from asynccfr.games.openspiel import OpenSpielGame
 
@@ -13,15 +16,47 @@ from asynccfr.games.openspiel import OpenSpielGame
 def to_openspiel_policy(game: Game, policy: Policy) -> "OpenSpielPolicy":
     """`policy`, which plays `game`, for OpenSpiel's version of the same game.
 
-    `game` is one of OpenSpiel's (`openspiel:NAME`) or has the name of one of theirs (Kuhn and Leduc
-    poker); raises GameError otherwise. OpenSpiel asks about one state at a time: of a network, pass
+    `game` is one of OpenSpiel's (`openspiel:NAME`) or has a twin of the same name there; raises
+    GameError otherwise. OpenSpiel asks about one state at a time: of a network, pass
     `tabulate(game, policy)`, which is faster and has the very floats that `nash_conv` sees.
     """
+    return OpenSpielPolicy(game, policy, twin(game))
+
+
+def from_openspiel_policy(
+    game: Game, policy: openspiel.Policy, max_histories: int = MAX_HISTORIES
+) -> TabularPolicy:
+    """OpenSpiel's `policy` as one for `game`, asked once at every information state.
+
+    It is asked at one history of each. Raises GameError for a game without a twin of the same name
+    there, and for one of more than `max_histories` histories.
+    """
+    theirs, tree = twin(game), sequence_form(game, max_histories)
+    table = np.zeros(tree.legal.shape)
+    for i in range(len(tree.keys)):
+        state = theirs.new_initial_state()
+        for action in tree.history(i):
+            state.apply_action(action)
+        for action, probability in policy.action_probabilities(state).items():
+            table[i, action] = probability
+    return TabularPolicy(tree.keys, tree.players, table)
+
+
+def twin(game: Game) -> Any:
+    """OpenSpiel's object for the same game; what only we can vary must be as there."""
     if isinstance(game, OpenSpielGame):
-        return OpenSpielPolicy(game, policy, game.pyspiel_game)
-    if game.parameters:
+        return game.pyspiel_game
+    defaults = {parameter.name: parameter.default for parameter in game.PARAMETERS}
+    try:
+        known = pyspiel.load_game(game.name).get_type().parameter_specification
+    except pyspiel.SpielError:
+        known = None
+    if known is None or any(
+        value != defaults[name] for name, value in game.parameters.items() if name not in known
+    ):
         raise GameError(f"{game}: OpenSpiel has no such game, expected one with a twin there")
-    return OpenSpielPolicy(game, policy, OpenSpielGame(game.name).pyspiel_game)
+    shared = [f"{name}={value}" for name, value in game.parameters.items() if name in known]
+    return OpenSpielGame(f"{game.name}({','.join(shared)})").pyspiel_game
 
 
 class OpenSpielPolicy(openspiel.Policy):  # type: ignore[misc]

@@ -199,18 +199,25 @@ class SequenceForm:
     def state(self, int i):
         """A state with information state `i` to move (one history of it)."""
         cdef State state = self.game.new_state()
-        begin = self._history_end[i - 1] if i > 0 else 0
-        for action in self._histories[begin : self._history_end[i]]:
+        for action in self.history(i):
             state.advance(action)
         return state
 
+    def history(self, int i):
+        """The actions and chance outcomes of one history of information state `i`, a list."""
+        begin = self._history_end[i - 1] if i > 0 else 0
+        return self._histories[begin : self._history_end[i]].tolist()
+
     def strategy(self, policy):
-        """The probabilities [S] that a bulk policy gives to every action, in float64.
+        """The probabilities [S] that a policy gives to every action, in float64.
+
+        `policy` is a function in bulk, or an array [I, num_actions].
 
         Raises GameError unless they are non-negative and add up to 1 (within 1e-4, then made exact)
         over the legal actions of every information state.
         """
-        table = np.asarray(policy(self.information_states), dtype=np.float64)
+        given = policy(self.information_states) if callable(policy) else policy
+        table = np.asarray(given, dtype=np.float64)
         if table.shape != self.legal.shape:
             raise GameError(f"policy: shape {table.shape}, expected {self.legal.shape}")
         probabilities = table[self.legal]

@@ -12,9 +12,10 @@ from math import inf, pow
 import numpy as np
 import numpy.typing as npt
 
-from asynccfr.exact.best_response import NashConv, evaluate
+from asynccfr.exact.best_response import evaluate
 from asynccfr.exact.policy import TabularPolicy
 from asynccfr.exact.sequence_form import SequenceForm
+from asynccfr.exact.values import NashConv
 
 
 @dataclass(frozen=True)
