@@ -3,12 +3,13 @@
 
 A `Call` keeps asyncio's protocol for foreign futures (`_asyncio_future_blocking`), so that `await`,
 `asyncio.gather`, `wait_for`, `shield` and `timeout` treat it like their own. It differs in three ways.
-It is a coroutine as well, so that `create_task` takes it (and `asyncio.wait` does not). A batch resolves all its calls, then runs their callbacks one after another within a single callback
-of the event loop, where an `asyncio.Future` costs a handle and a trip through the loop each. And it
-tells its batcher at once when the caller gives up, so that the place in the queue can be reused.
+It is a coroutine as well, so that `create_task` takes it (and `asyncio.wait` does not). A batch
+resolves all its calls, then runs their callbacks one after another within a single callback of the
+event loop, where an `asyncio.Future` costs a handle and a trip through the loop each. And it tells
+its batcher at once when the caller gives up, so that the place in the queue can be reused.
 """
 
-from asyncio import CancelledError, Future, InvalidStateError, current_task
+from asyncio import CancelledError, Future, InvalidStateError
 from contextvars import copy_context
 from types import GenericAlias
 

@@ -257,7 +257,7 @@ cdef class Episode(Query):
 
 
 cdef class Challenge(Episode):
-    """A game of the player in `seat` against a rival that does not learn: its decisions are not recorded.
+    """A game of the player in `seat` against a rival that does not learn and is not recorded.
 
     Every player's decisions are a group of their own; the other arguments are those of an `Episode`.
 

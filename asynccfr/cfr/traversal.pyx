@@ -1,7 +1,7 @@
 """The sampling schemes, each one coroutine whose only suspension point is the policy call.
 
-Who drives the coroutine decides what that call costs: see `asynccfr.inference.drivers`. Compiled, because
-what the interpreter adds to a decision would be a good part of all that is spent on it.
+Who drives the coroutine decides what that call costs: see `asynccfr.inference.drivers`. Compiled,
+because what the interpreter adds to a decision would be a good part of all that is spent on it.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine

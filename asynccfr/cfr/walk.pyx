@@ -167,8 +167,8 @@ cdef class Walk(Query):
         cdef Py_ssize_t index
         cdef float* values
         cdef float* row
-        cdef int i
-        for i in range(self.moves):
+        cdef int _i
+        for _i in range(self.moves):
             self.state.retreat()
         self.look()
         self.num_steps -= 1
@@ -219,7 +219,7 @@ cdef class Walk(Query):
     def join(self, list children, list below):
         """External sampling: write the opened sample's regrets; return this node's value.
 
-        `below` has the value of each walk in `children`; expectation over the policy, not maximum, goes up.
+        `below` has the value of each walk in `children`; the expectation, not the maximum, goes up.
         """
         cdef int n = len(children), i
         cdef double value = 0.0

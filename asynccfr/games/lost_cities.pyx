@@ -115,7 +115,9 @@ cdef class LostCities(Game):
             rules.count[numbers] = len(ranks)
             rules.sum[numbers] = sum([face(rank) for rank in ranks])
         scores = [
-            score(rules, w, w + k, total) for w, k in expedition_counts(rules) for total in sums(rules, k)
+            score(rules, w, w + k, total)
+            for w, k in expedition_counts(rules)
+            for total in sums(rules, k)
         ]
         rules.lowest_score = min(scores)
         rules.score_shift = max(0, (max(scores) - min(scores)).bit_length() - 8)
@@ -214,15 +216,15 @@ cdef as_move(const Action* action):
 cdef class LostCitiesState(State):
     """One history of a round. `view` tells what a player knows; the rest tells everything."""
 
-    cdef int write_legal(self, int* actions) except -1:
+    cdef int write_legal(self, int* actions) except -1:  # no-cython-lint
         return write_legal(&self.table, self.rules, actions)
 
-    cdef int advance(self, int action) except -1:
+    cdef int advance(self, int action) except -1:  # no-cython-lint
         advance(&self.table, self.rules, action)
         self.current_player = player_to_move(&self.table)
         return 0
 
-    cdef int retreat(self) except -1:
+    cdef int retreat(self) except -1:  # no-cython-lint
         retreat(&self.table, self.rules)
         self.current_player = player_to_move(&self.table)
         return 0
@@ -230,7 +232,7 @@ cdef class LostCitiesState(State):
     cdef int sample_chance(self, Rng rng) except -1:
         return sample_deck(&self.table, rng)
 
-    cdef int write_tensor(self, int player, float* row) except -1:
+    cdef int write_tensor(self, int player, float* row) except -1:  # no-cython-lint
         write_tensor(&self.table, self.rules, player, row)
         return 0
 

@@ -82,14 +82,14 @@ cdef int sample_deck(const Table* table, Rng rng) noexcept nogil:
 
 cdef void redeal(Table* table, const Rules* rules, int player, Rng rng) noexcept nogil:
     """Deal what `player` holds, apart from the cards known to the opponent, anew from the deck."""
-    cdef int color, rank, i
+    cdef int color, rank, _i
     cdef int dealt = 0
     for color in range(rules.colors):
         for rank in range(rules.ranks):
-            for i in range(table.hand[player][color][rank] - table.known[player][color][rank]):
+            for _i in range(table.hand[player][color][rank] - table.known[player][color][rank]):
                 return_to_deck(table, LANES * color + rank, player)
                 dealt += 1
-    for i in range(dealt):
+    for _i in range(dealt):
         take_from_deck(table, sample_deck(table, rng), player)
 
 
