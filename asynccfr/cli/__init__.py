@@ -6,6 +6,7 @@ package that is not installed; or 130 or 143 for a run stopped by SIGINT or SIGT
 """
 
 import difflib
+import io
 import logging
 import os
 import sys
@@ -69,6 +70,7 @@ def cli(context: click.Context, debug: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit status."""
     log_to_stderr()
+    tolerate_narrow_encodings()
     debug = False
     try:
         with (
@@ -98,9 +100,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def failed(message: str, status: int) -> int:
-    """Print an error as one line."""
-    print("error:", " ".join(message.split()), file=sys.stderr)
+    """Print an error as one line, in which nothing that a file said can steer the terminal."""
+    line = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in " ".join(message.split()))
+    print("error:", line, file=sys.stderr)
     return status
+
+
+def tolerate_narrow_encodings() -> None:
+    """What the terminal's encoding lacks, an error's or a table's, is shown as a question mark."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def is_expected(error: RuntimeError) -> bool:

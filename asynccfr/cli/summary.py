@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from asynccfr.cli.match_tables import reading_aid, score_table
+from asynccfr.cli.options import naming
 from asynccfr.cli.progress import write
 from asynccfr.config import DeepCFR
 from asynccfr.games import configured_game
@@ -45,7 +46,7 @@ def print_summary(console: Console, folder: RunFolder, reports: Sequence[Iterati
     for name, path in where.items():
         if path.exists():
             write(console, f"{name:<18}{path}")
-    agent = shlex.quote(str(folder.path))
+    agent = shlex.quote(str(folder.path)) + naming(folder.config.game)
     hints = {
         "play against it": f"asynccfr play {agent}",
         "evaluate it": f"asynccfr evaluate {agent}",
@@ -65,4 +66,4 @@ def longer(folder: RunFolder) -> str:
 
 
 def resume_command(folder: RunFolder) -> str:
-    return f"asynccfr train --resume {shlex.quote(str(folder.path))}"
+    return f"asynccfr train --resume {shlex.quote(str(folder.path))}{naming(folder.config.game)}"

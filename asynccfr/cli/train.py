@@ -2,14 +2,15 @@
 
 import gc
 import time
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from signal import Signals
 
 import click
+from msgspec.structs import replace
 from rich.console import Console
 
-from asynccfr.cli.options import path_type, set_option
+from asynccfr.cli.options import drawn, path_type, set_option
 from asynccfr.cli.progress import Legend, make_display, write
 from asynccfr.cli.signals import stopped_by_signals
 from asynccfr.cli.summary import print_opening, print_summary, resume_command
@@ -18,7 +19,9 @@ from asynccfr.config.files import load_config, with_overrides
 from asynccfr.errors import AsyncCFRError, RunError, needed_by
 from asynccfr.event_loop import run
 from asynccfr.games import configured_game
+from asynccfr.games.allowed import load_allowed
 from asynccfr.runs import RunFolder, holds_run
+from asynccfr.storage.durable import explained
 
 
 @click.command("train")
@@ -26,9 +29,19 @@ from asynccfr.runs import RunFolder, holds_run
 @set_option
 @click.option("--out", type=path_type, metavar="DIR", help="Where to write the run.")
 @click.option("--resume", is_flag=True, help="Continue the run in DIR if there is one.")
+@click.option(
+    "--game",
+    metavar="GAME",
+    help="The game, in place of CONFIG's; a run in DIR whose game is Python code needs it.",
+)
 @click.pass_context
 def command(
-    context: click.Context, source: Path, overrides: list[str], out: Path | None, resume: bool
+    context: click.Context,
+    source: Path,
+    overrides: tuple[str, ...],
+    out: Path | None,
+    resume: bool,
+    game: str | None,
 ) -> None:
     """Train an agent as the file CONFIG says, or continue the run in DIR.
 
@@ -44,25 +57,47 @@ def command(
         raise click.UsageError("--out goes with a configuration file, not with a run's folder")
     if resume and out is None:
         folder = RunFolder.open(source)
-        status = continue_run(folder, with_overrides(folder.config, overrides))
+        if game is None:
+            load_allowed(folder.config.game, str(source))
+        config = with_game(with_overrides(folder.config, overrides), game)
+        status = continue_run(folder, config)
     elif source.is_dir():
         raise RunError(f"{source}: is a folder; continue a run with --resume, or name a CONFIG")
     else:
-        config = load_config(source, overrides)
+        config = with_game(load_config(source, overrides), game)
         configured_game(config.game)
         if resume and out is not None and holds_run(out):
             status = continue_run(RunFolder.open(out), config)
         else:
-            status = start_run(out or default_folder(source), config)
+            status = start_run(out or new_folder(source), config)
     context.exit(status)
 
 
-def default_folder(source: Path) -> Path:
-    return Path("runs") / f"{source.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+def with_game(config: TrainConfig, game: str | None) -> TrainConfig:
+    return config if game is None else replace(config, game=game)
+
+
+def new_folder(source: Path) -> Path:
+    """Make a folder of its own for a run, however many start in the same second."""
+    first = Path("runs") / f"{source.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    path, number = first, 1
+    with explained(path, "choose another folder with --out"):
+        while True:
+            try:
+                path.mkdir(parents=True)
+                return path
+            except FileExistsError:
+                number += 1
+                path = first.with_name(f"{first.name}-{number}")
 
 
 def start_run(path: Path, config: TrainConfig) -> int:
-    folder = RunFolder.create(path, config)
+    try:
+        folder = RunFolder.create(path, config)
+    except AsyncCFRError:
+        with suppress(OSError):  # whatever is in it stays
+            path.rmdir()
+        raise
     with folder.lock():
         try:
             return follow(folder)
@@ -94,10 +129,8 @@ def follow(folder: RunFolder) -> int:
         click.echo(f"stopped by {stopped_by.name}: {resume_hint(folder)}", err=True)
         return 128 + stopped_by
     reports = folder.reports()
-    try:
-        plot_learning_curves(reports, folder.plots / "learning_curves.png")
-    except OSError as error:
-        click.echo(f"plots: cannot be drawn in {folder.plots}: {error.strerror or error}", err=True)
+    path = folder.plots / "learning_curves.png"
+    drawn(path, lambda: plot_learning_curves(reports, path))
     print_summary(console, folder, reports)
     return 0
 

@@ -37,9 +37,9 @@ OPENSPIEL_GAMES: dict[str, tuple[Parameter, ...]] = {
 
 
 def is_allowed(text: str) -> bool:
-    """Whether a file may name this game; one that no `load_game` understands it may."""
+    """Whether a file may name this game."""
     if not text.startswith(OPENSPIEL):
-        return ":" not in text
+        return text.partition("(")[0].strip() in GAMES
     try:
         name, given = parse(text.removeprefix(OPENSPIEL))
         check_parameters(name, OPENSPIEL_GAMES[name], given)

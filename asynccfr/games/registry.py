@@ -78,8 +78,8 @@ def configured_game(text: str) -> Game:
         raise GameError(f"game {text!r}: {module} has no game class {name} (a PythonGame, say)")
     try:
         game: Game = found(**given)
-    except (TypeError, ValueError) as error:
-        raise GameError(f"game {text!r}: {error}") from error
+    except Exception as error:
+        raise GameError(f"game {text!r}: {type(error).__name__}: {error}") from error
     return game
 
 

@@ -35,7 +35,7 @@ import torch
 from torch import Tensor
 
 from asynccfr import __version__
-from asynccfr.agents import Agent, AgentCard, RuleName
+from asynccfr.agents import Agent, AgentCard, MixtureAgent, RuleName
 from asynccfr.cfr.trajectory import Decisions
 from asynccfr.config import PPO, AverageStrategy, Inference, LastIterate, RegretActorCritic
 from asynccfr.exact.policy import Policy
@@ -78,7 +78,7 @@ class ActorCriticSolver:
         inference: Inference,
         game: Game,
         seed: int,
-        rival: Agent | None = None,
+        rival: Agent | MixtureAgent | None = None,
         schedule: Callable[[int], float] | None = None,
     ) -> None:
         """`rival` is an agent to play against instead, to find out how to beat it.

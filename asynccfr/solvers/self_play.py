@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from msgspec.structs import replace
 
-from asynccfr.agents import Agent
+from asynccfr.agents import Agent, MixtureAgent
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.trajectory import Challenge, DecisionBuffer, Decisions, Episode
 from asynccfr.cfr.traversal import self_play
@@ -22,6 +22,8 @@ from asynccfr.networks import InferenceCopy, Network
 from asynccfr.reports import InferenceReport
 from asynccfr.seeding import TRAVERSAL, stream
 from asynccfr.solvers.protocol import Progress
+
+RIVALS = 8  # networks of a mixture that an iteration meets in each seat
 
 
 class Behaviour(NamedTuple):
@@ -139,7 +141,10 @@ class SelfPlay:
 
 
 class Challenges(SelfPlay):
-    """Games against an agent that does not learn, in either seat by turns of half the games."""
+    """Games against an agent that does not learn, in either seat by turns of half the games.
+
+    Of a mixture, every iteration meets a few of the networks, drawn as the mixture draws them.
+    """
 
     def __init__(
         self,
@@ -148,18 +153,29 @@ class Challenges(SelfPlay):
         inference: Inference,
         device: torch.device,
         seed: int,
-        rival: Agent,
+        rival: Agent | MixtureAgent,
     ) -> None:
         super().__init__(game, games, inference, device, seed)
         self.rival = rival
+        self.draws = stream(seed, (TRAVERSAL,))
 
     def tables(self, network: Network, behaviour: Behaviour) -> list[Table]:
-        learner, rival = self.forward(network), self.forward(self.rival.network)
-        return [
-            Table(
-                games,
-                partial(Challenge, seat=seat, rival_rule=self.rival.rule),
-                self.evaluator([learner, rival] if seat == 0 else [rival, learner]),
-            )
-            for seat, games in enumerate(self.halves())
-        ]
+        learner = self.forward(network)
+        tables = []
+        for seat, games in enumerate(self.halves()):
+            rivals = [self.forward(each) for each in self.rivals(1 - seat)]
+            size = -(-len(games) // len(rivals))
+            for number, rival in enumerate(rivals):
+                forwards = [learner, rival] if seat == 0 else [rival, learner]
+                challenge = partial(Challenge, seat=seat, rival_rule=self.rival.rule)
+                part = games[size * number : size * (number + 1)]
+                tables.append(Table(part, challenge, self.evaluator(forwards)))
+        return tables
+
+    def rivals(self, seat: int) -> Iterator[Network]:
+        """The rival's networks in a seat, each for an equal part of the games; until the next."""
+        if isinstance(self.rival, Agent):
+            yield self.rival.network
+            return
+        for _ in range(RIVALS):
+            yield self.rival.networks(self.rival.draw(self.draws))[seat]

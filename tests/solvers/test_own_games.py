@@ -57,7 +57,7 @@ async def test_a_saved_agent_imports_nothing(module, tmp_path):
     game = configured_game(name)
     assert Agent.load(folder.agent, game).game is game
     make_player(str(folder.path), game)
-    with pytest.raises(GameError, match="unknown game"):
+    with pytest.raises(GameError, match="--game"):
         Agent.load(folder.agent)
     with pytest.raises((GameError, PlayerError)):
         make_player(str(folder.path), load_game("kuhn_poker"))
