@@ -13,7 +13,6 @@ from asynccfr.profiling.measuring import Machine as Machine
 from asynccfr.profiling.measuring import Spread as Spread
 from asynccfr.profiling.measuring import alternate as alternate
 from asynccfr.profiling.measuring import machine as machine
-from asynccfr.profiling.measuring import multiplies_bfloat16 as multiplies_bfloat16
 from asynccfr.profiling.measuring import spread as spread
 
 

@@ -16,16 +16,9 @@ from msgspec import Struct
 from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, SyncDriver
 from asynccfr.event_loop import run
 from asynccfr.games import load_game
+from asynccfr.inference.devices import multiplies_bfloat16
 from asynccfr.solvers.deep_cfr import DeepCFRSolver
-from benchmarks.common import (
-    Machine,
-    Spread,
-    machine,
-    multiplies_bfloat16,
-    options,
-    report,
-    spread,
-)
+from benchmarks.common import Machine, Spread, machine, options, report, spread
 
 CONCURRENCY, MAX_BATCH = 1024, 512
 FEWER = (64, 256)

@@ -21,10 +21,11 @@ from msgspec.structs import replace
 
 from asynccfr.config import AsyncDriver, Inference, Network
 from asynccfr.event_loop import run
+from asynccfr.inference.devices import multiplies_bfloat16
 from asynccfr.inference.evaluator import Evaluator, Floats, Forward, padded
 from asynccfr.profiling.forward import torch_threads
 from asynccfr.profiling.lines import fit
-from asynccfr.profiling.measuring import Spread, multiplies_bfloat16, spread
+from asynccfr.profiling.measuring import Spread, spread
 from asynccfr.profiling.phases import Run, run_batched
 from asynccfr.profiling.subject import Scale, Subject
 

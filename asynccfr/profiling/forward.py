@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asynccfr.config import Network
+from asynccfr.inference.devices import multiplies_bfloat16
 from asynccfr.inference.evaluator import Forward, padded
 from asynccfr.profiling.lines import Curve
-from asynccfr.profiling.measuring import multiplies_bfloat16
 from asynccfr.profiling.subject import Scale, Subject, curve
 
 SHAPES = 16

@@ -74,16 +74,6 @@ def processor() -> str:
     return names[0] if names else platform.processor()
 
 
-def multiplies_bfloat16() -> bool:
-    """Whether there is hardware for bfloat16; without it torch emulates, several times slower."""
-    import torch
-
-    if torch.cuda.is_available():
-        return True
-    flags = Path("/proc/cpuinfo")
-    return flags.exists() and "bf16" in flags.read_text()
-
-
 def spread(values: Sequence[float]) -> Spread:
     """The spread of two or more measurements."""
     cuts = quantiles(values, n=20, method="inclusive")
