@@ -104,8 +104,8 @@ class Arm:
 
     def summary(self) -> Backend:
         kept = self.done[1:]
-        forwards = np.array([size for part in kept for size in part.batch_sizes])
-        groups = np.array([count for part in kept for count in part.group_counts] or [1])
+        forwards = np.array([size for part in kept for size in part.inference.batch_sizes])
+        groups = np.array([count for part in kept for count in part.inference.group_counts] or [1])
         batches = forwards
         if groups.sum() == len(forwards):  # forwards of one batch follow each other
             batches = np.add.reduceat(forwards, np.cumsum(groups) - groups)
@@ -117,7 +117,7 @@ class Arm:
             batch_max=int(batches.max()),
             groups=float(groups.mean()),
             rows_per_forward=float(forwards.mean()),
-            forward_share=spread([part.forward_seconds / part.seconds for part in kept]),
+            forward_share=spread([part.inference.forward_seconds / part.seconds for part in kept]),
         )
 
 

@@ -94,7 +94,7 @@ class Runner:
         done = [run(solver.traverse(iteration, player, lambda *_: None)) for player in (0, 1)]
         seconds = process_time() - started
         nodes = sum(part.nodes for part in done)
-        answered = sum(part.answered for part in done)
+        answered = sum(part.inference.answered for part in done)
         self.measured.append((nodes / seconds, answered / nodes))
 
     def arm(self) -> Arm:

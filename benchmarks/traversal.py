@@ -71,13 +71,13 @@ class Runner:
         self.iteration += 1
         gc.collect()
         done = run(self.solver.traverse(self.iteration, 0, lambda *_: None))
-        outside = done.seconds - done.forward_seconds - done.reservoir_seconds
-        parts = (done.forward_seconds, outside, done.reservoir_seconds)
+        outside = done.seconds - done.inference.forward_seconds - done.reservoir_seconds
+        parts = (done.inference.forward_seconds, outside, done.reservoir_seconds)
         self.measured.append(
             (
                 done.nodes / done.seconds,
                 *(seconds / done.nodes * 1e6 for seconds in parts),
-                done.nodes / len(done.batch_sizes),
+                done.nodes / len(done.inference.batch_sizes),
             )
         )
 

@@ -32,6 +32,7 @@ cdef class BaselineWalk(Walk):
     """
 
     cdef readonly SampleBuffer histories
+    cdef readonly bint is_over
     cdef float* row
     cdef float* baselines  # [steps, num_actions]
 
@@ -72,9 +73,13 @@ cdef class BaselineWalk(Walk):
 
     cpdef bint advance(self) except -1:
         cdef bint more = Walk.advance(self)
-        if not more:
-            self.player = self.state.game.num_players  # whom batches of finished walks belong to
+        self.is_over = not more
         return more
+
+    @property
+    def group(self):
+        """Decisions go to their player's network, finished walks to the baseline."""
+        return BaselineWalk if self.is_over else self.player
 
     def write_histories(self, float[:, ::1] rows, Py_ssize_t first):
         """Write every history into a row, from `first` on; return how many there are."""

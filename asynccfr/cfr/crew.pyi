@@ -1,11 +1,11 @@
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic
 
 from asynccfr.cfr.query import Query
 from asynccfr.cfr.traversal import Evaluate, Scheme, Traversal
 
 class Waiting:
-    group: int
+    group: Hashable
     queries: list[Query]
     def __len__(self) -> int: ...
 

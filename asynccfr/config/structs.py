@@ -4,7 +4,7 @@ Alternatives are tagged unions (`sampling: {type: outcome, epsilon: 0.6}`): a se
 cannot be written down. `load_config` reads YAML or TOML and applies `--set` overrides.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
@@ -212,6 +212,8 @@ class PPO(Struct, tag="ppo", **type_tagged):
 
 class SyncDriver(Struct, tag="sync", **type_tagged):
     """One traversal at a time, one row per forward: the baseline to measure against."""
+
+    max_batch: ClassVar = 1
 
 
 class AsyncDriver(Struct, tag="async", **type_tagged):

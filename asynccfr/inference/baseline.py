@@ -35,11 +35,14 @@ class BaselineEvaluator(Evaluator):
 
     def __call__(self, queries: list[Query]) -> list[Query]:
         """Answer decisions of one player, or finished walks, in place; returns them."""
-        if queries[0].player < len(self.networks):
+        if not is_finished(queries[0]):
             return super().__call__(queries)
         for walks in self.parts(cast(list[BaselineWalk], queries)):
             self.value(walks)
         return queries
+
+    def answer(self, query: Query) -> bool:
+        return not is_finished(query) and super().answer(query)
 
     def parts(self, walks: list[BaselineWalk]) -> Iterator[list[BaselineWalk]]:
         """Cut walks into parts of about `chunk` histories."""
@@ -73,9 +76,13 @@ class BaselineEvaluator(Evaluator):
                 for at in range(0, total, self.chunk)
             ]
         ).numpy()
-        self.forward_seconds += time.perf_counter() - started
-        self.batch_sizes.append(total)
+        self.tally.add(total, time.perf_counter() - started)
         first = 0
         for walk in walks:
             walk.read_baselines(outputs, first)
             first += len(walk.histories)
+
+
+def is_finished(query: Query) -> bool:
+    """Whether a query is a finished walk, and no decision."""
+    return isinstance(query, BaselineWalk) and query.is_over

@@ -6,7 +6,7 @@ sizes, because oneDNN and CUDA pay for every shape they have not met.
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol, Required, TypedDict
+from typing import Required, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import torch
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.games import Game
 from asynccfr.inference.policy_cache import PolicyCache
-from asynccfr.reports import InferenceReport
+from asynccfr.inference.tally import Tally
 
 Forward = Callable[[torch.Tensor], torch.Tensor]
 """A network: float32 rows [n, tensor_size] to float32 outputs [n, num_actions], on one device."""
@@ -24,6 +24,16 @@ Floats = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
 
 DETERMINISTIC_ROWS = 64
+
+BEGIN = "begin"
+PHASES = ENCODE, COPY_IN, LAUNCH, FORWARD, COPY_OUT, SCATTER = (
+    "encode",
+    "copy in",
+    "launch",
+    "forward",
+    "copy out",
+    "scatter",
+)
 
 
 class EvaluatorOptions(TypedDict, total=False):
@@ -35,17 +45,8 @@ class EvaluatorOptions(TypedDict, total=False):
     caches: Sequence[PolicyCache]
 
 
-class Forwards(Protocol):
-    """What is known of some forwards: see `Evaluator`."""
-
-    @property
-    def batch_sizes(self) -> list[int]: ...
-    @property
-    def group_counts(self) -> list[int]: ...
-    @property
-    def answered(self) -> int: ...
-    @property
-    def forward_seconds(self) -> float: ...
+def unwatched(phase: str) -> None:
+    """What an evaluator tells its phases by default."""
 
 
 class Evaluator:
@@ -60,11 +61,10 @@ class Evaluator:
             on how many rows share it.
         caches: what each network has answered already, for as long as they pay; none by default.
 
+        watch: called with each of `PHASES` of a batch as it ends, and with `BEGIN` before.
+
     Attributes:
-        batch_sizes: the rows of each forward so far.
-        group_counts: how many forwards each collected batch took, where batches mix players.
-        forward_seconds: the sum of their times, copies to and from the device included.
-        answered: queries that needed no row of their own.
+        tally: what has been answered so far, and how.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class Evaluator:
         max_batch: int,
         deterministic: bool = False,
         caches: Sequence[PolicyCache] = (),
+        watch: Callable[[str], None] = unwatched,
     ) -> None:
         self.networks = networks
         self.caches = {player: cache for player, cache in enumerate(caches) if cache.pays}
@@ -89,25 +90,25 @@ class Evaluator:
         self.rows = rows
         self.row_view = rows.numpy()
         self.scratch = np.empty(game.information_state_tensor_size, np.float32)
-        self.batch_sizes: list[int] = []
-        self.group_counts: list[int] = []
-        self.forward_seconds = 0.0
-        self.answered = 0
+        self.watch = watch
+        self.tally = Tally()
 
     def __call__(self, queries: list[Query]) -> list[Query]:
         """Answer at most `max_batch` queries of one player in place; returns them."""
         player = queries[0].player
         cache = self.caches.get(player)
+        self.watch(BEGIN)
         if cache is None:
             encode(queries, self.row_view)
             count = len(queries)
         else:
             count = cache.encode(queries, self.row_view)
-            self.answered += len(queries) - count
+            self.tally.answered += len(queries) - count
+        self.watch(ENCODE)
         if count:
             outputs = self.outputs(player, count)
-            self.batch_sizes.append(count)
             (deliver if cache is None else cache.deliver)(queries, outputs)
+            self.watch(SCATTER)
         return queries
 
     def answer(self, query: Query) -> bool:
@@ -119,7 +120,7 @@ class Evaluator:
             del self.caches[query.player]
             return False
         known = cache.answer(query, self.scratch)
-        self.answered += known
+        self.tally.answered += known
         return known
 
     def answer_rows(self, player: int, rows: Floats, outputs: Floats, which: Indices) -> None:
@@ -129,39 +130,27 @@ class Evaluator:
         """
         rows.take(which, axis=0, out=self.row_view[: len(which)], mode="clip")
         outputs[which] = self.outputs(player, len(which))[: len(which)]
-        self.batch_sizes.append(len(which))
 
     def outputs(self, player: int, size: int) -> Floats:
         """The player's network on the first `size` rows of the buffer, and padding below."""
         started = time.perf_counter()
-        outputs = self.forward(self.networks[player], self.rows, size)
-        self.forward_seconds += time.perf_counter() - started
-        return outputs.numpy()
+        outputs = self.forward(self.networks[player], self.rows, size).numpy()
+        self.tally.add(size, time.perf_counter() - started)
+        return outputs
 
     def forward(self, network: Forward, rows: torch.Tensor, size: int) -> torch.Tensor:
         """The network's outputs for the first `size` rows, and padding below, on the CPU."""
-        rows = rows[: padded(max(size, self.fewest))].to(self.device, non_blocking=True)
         with torch.inference_mode():
-            return torch.cat([network(block) for block in torch.split(rows, self.block)]).cpu()
+            rows = rows[: padded(max(size, self.fewest))].to(self.device, non_blocking=True)
+            self.watch(COPY_IN)
+            outputs = torch.cat([network(block) for block in torch.split(rows, self.block)])
+            self.watch(LAUNCH)
+            self.watch(FORWARD)
+            outputs = outputs.cpu()
+            self.watch(COPY_OUT)
+        return outputs
 
 
 def padded(size: int) -> int:
     """The number of rows at which a batch of `size` is run: a power of two, or a multiple of 64."""
     return 1 << (size - 1).bit_length() if size <= 64 else -(-size // 64) * 64
-
-
-def inference_report(parts: Sequence[Forwards]) -> InferenceReport:
-    """What the forwards of several parts of an iteration looked like together."""
-    sizes = np.array([size for part in parts for size in part.batch_sizes] or [0])
-    groups = [count for part in parts for count in part.group_counts]
-    return InferenceReport(
-        rows=int(sizes.sum()),
-        batches=sum(len(part.batch_sizes) for part in parts),
-        batch_mean=float(sizes.mean()),
-        batch_p50=float(np.percentile(sizes, 50)),
-        batch_p95=float(np.percentile(sizes, 95)),
-        batch_max=int(sizes.max()),
-        groups_mean=float(np.mean(groups)) if groups else 1.0,
-        forward_seconds=sum(part.forward_seconds for part in parts),
-        answered=sum(part.answered for part in parts),
-    )

@@ -237,7 +237,7 @@ class Traversal:
         for player, parts in groups.items():
             which = np.concatenate(parts)
             self.evaluator.answer_rows(player, self.shared.rows, self.shared.outputs, which)
-        self.evaluator.group_counts.append(len(groups))
+        self.evaluator.tally.group_counts.append(len(groups))
         return requests
 
 

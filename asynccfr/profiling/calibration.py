@@ -10,7 +10,6 @@ it is right.
 
 import itertools
 import os
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
@@ -22,7 +21,7 @@ from msgspec.structs import replace
 from asynccfr.config import AsyncDriver, Inference, Network
 from asynccfr.event_loop import run
 from asynccfr.inference.devices import multiplies_bfloat16
-from asynccfr.inference.evaluator import Evaluator, Floats, Forward, padded
+from asynccfr.inference.evaluator import Forward, padded
 from asynccfr.profiling.forward import torch_threads
 from asynccfr.profiling.lines import fit
 from asynccfr.profiling.measuring import Spread, spread
@@ -75,28 +74,21 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """One run of a setting; `batches` are the padded rows of each forward and its seconds."""
+    """One run of a setting."""
 
     setting: Setting
     ran: Run
-    batches: list[tuple[int, float]]
+
+    @property
+    def batches(self) -> list[tuple[int, float]]:
+        """The padded rows of each forward and its seconds."""
+        inference = self.ran.inference
+        return [*zip(map(padded, inference.batch_sizes), inference.seconds, strict=True)]
 
     @property
     def outside_seconds(self) -> float:
         """Of a node, all but the forwards."""
-        return (self.ran.seconds - self.ran.forward_seconds) / self.ran.nodes
-
-
-class TimedEvaluator(Evaluator):
-    """Keeps the seconds of every forward."""
-
-    batches: list[tuple[int, float]]
-
-    def outputs(self, player: int, size: int) -> Floats:
-        started = time.perf_counter()
-        outputs = super().outputs(player, size)
-        self.batches.append((padded(size), time.perf_counter() - started))
-        return outputs
+        return (self.ran.seconds - self.ran.inference.forward_seconds) / self.ran.nodes
 
 
 def grid(subject: Subject, scale: Scale) -> list[Setting]:
@@ -143,13 +135,10 @@ def trial(
     traversals = max(setting.concurrency, scale.traversals // 8) if iteration else 1
     driver = AsyncDriver(concurrency=setting.concurrency, max_batch=setting.max_batch)
     solver = subject.solver(Inference(driver=driver), traversals=traversals)
-    evaluator = TimedEvaluator(
-        forwards, subject.game, device=subject.device, max_batch=driver.max_batch
-    )
-    evaluator.batches = []
+    evaluator = subject.evaluator(driver.max_batch, forwards)
     with torch_threads(setting.threads):
         ran = run(run_batched(subject, solver, evaluator, driver, iteration=iteration + 1))
-    return Trial(setting=setting, ran=ran, batches=evaluator.batches)
+    return Trial(setting=setting, ran=ran)
 
 
 def narrowed(subject: Subject, width: int) -> Network:

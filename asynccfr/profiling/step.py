@@ -16,9 +16,10 @@ from asynccfr.cfr.traversal import Evaluate
 from asynccfr.cfr.walk import Walk
 from asynccfr.event_loop import run
 from asynccfr.inference.drivers import batcher_of, lot_size, traverse_batched
+from asynccfr.inference.evaluator import PHASES, Evaluator
 from asynccfr.profiling.lines import Curve, fit
 from asynccfr.profiling.measuring import Spread, spread
-from asynccfr.profiling.phases import PHASES, PhasedEvaluator, phased
+from asynccfr.profiling.phases import Stopwatch
 from asynccfr.profiling.subject import Scale, Subject
 
 PARTS = ("collect", *PHASES, "wake-up")
@@ -46,10 +47,11 @@ def measure(subject: Subject, scale: Scale) -> StepCost:
     waiting = subject.waiting(sizes[-1])
     found: dict[int, dict[str, list[float]]] = {}
     for size in sizes:
-        walks, evaluator = waiting[:size], phased(subject, size)
+        walks, watch = waiting[:size], Stopwatch(subject.device)
+        evaluator = subject.evaluator(size, watch=watch)
         kept = found[size] = {name: [] for name in (*PARTS, "whole", "unaccounted")}
         for repetition in range(2 * scale.repetitions + 1):
-            parts = run(apart(walks, evaluator)) | run(whole(walks, evaluator))
+            parts = run(apart(walks, evaluator, watch)) | run(whole(walks, evaluator, watch))
             parts["unaccounted"] = parts["whole"] - sum(parts[name] for name in PARTS)
             for name, seconds in parts.items() if repetition else ():
                 kept[name].append(seconds * 1e6)
@@ -82,7 +84,7 @@ async def ask_again(walk: Walk, evaluate: Evaluate) -> None:
         await evaluate(walk)
 
 
-async def apart(walks: list[Walk], evaluator: PhasedEvaluator) -> dict[str, float]:
+async def apart(walks: list[Walk], evaluator: Evaluator, watch: Stopwatch) -> dict[str, float]:
     """Seconds to collect a batch and to wake those who wait for it, the mean of several steps."""
     size = len(walks)
     total = {"collect": 0.0, "wake-up": 0.0}
@@ -90,22 +92,22 @@ async def apart(walks: list[Walk], evaluator: PhasedEvaluator) -> dict[str, floa
     waiting = crew.go_on()
     async with batcher_of(evaluator, max_batch=size, inline=True) as batcher:
         for _ in range(STEPS):
-            evaluator.reset()
+            watch.reset()
             started = time.perf_counter()
             calls = [batcher.submit(each, each.group) for each in waiting]
             waiting = crew.go_on([await call for call in calls])
-            [(batch_start, batch_end)] = evaluator.spans
+            [(batch_start, batch_end)] = watch.spans
             total["collect"] += batch_start - started
             total["wake-up"] += time.perf_counter() - batch_end
     return {name: seconds / STEPS for name, seconds in total.items()}
 
 
-async def whole(walks: list[Walk], evaluator: PhasedEvaluator) -> dict[str, float]:
+async def whole(walks: list[Walk], evaluator: Evaluator, watch: Stopwatch) -> dict[str, float]:
     """Seconds a step, and of each phase of it, of traversals that ask again as soon as answered."""
     size = len(walks)
-    evaluator.reset()
+    watch.reset()
     batcher = batcher_of(evaluator, max_batch=size, inline=True)
     await traverse_batched(size, ask_again, walks, batcher, lambda _: None)
-    starts = [start for start, _ in evaluator.spans]
-    phases = {name: seconds / len(starts) for name, seconds in evaluator.seconds.items()}
+    starts = [start for start, _ in watch.spans]
+    phases = {name: seconds / len(starts) for name, seconds in watch.seconds.items()}
     return phases | {"whole": (starts[-1] - starts[0]) / (len(starts) - 1)}

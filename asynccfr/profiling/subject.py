@@ -22,7 +22,7 @@ from asynccfr.config import (
 )
 from asynccfr.games import Game, configured_game
 from asynccfr.inference.devices import resolve_device
-from asynccfr.inference.evaluator import Evaluator, Forward
+from asynccfr.inference.evaluator import Evaluator, Forward, unwatched
 from asynccfr.networks import InferenceCopy
 from asynccfr.profiling.lines import Curve, fit
 from asynccfr.profiling.measuring import alternate, microseconds
@@ -110,10 +110,14 @@ class Subject:
             for each in self.solver(network=network).advantage_networks
         ]
 
-    def evaluator(self, max_batch: int, forwards: list[Forward] | None = None) -> Evaluator:
-        return Evaluator(
-            forwards or self.forwards(), self.game, device=self.device, max_batch=max_batch
-        )
+    def evaluator(
+        self,
+        max_batch: int,
+        forwards: list[Forward] | None = None,
+        watch: Callable[[str], None] = unwatched,
+    ) -> Evaluator:
+        forwards = forwards or self.forwards()
+        return Evaluator(forwards, self.game, device=self.device, max_batch=max_batch, watch=watch)
 
     def plan(self, traversals: int, iteration: int = 1) -> TraversalPlan:
         return self.solver(traversals=traversals).plan(iteration, 0)

@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from asynccfr.cfr.crew import Crew, hold
 from asynccfr.cfr.query import deliver
-from asynccfr.config import AsyncDriver
+from asynccfr.config import AsyncDriver, SyncDriver
 from asynccfr.event_loop import run
 from asynccfr.inference.drivers import batcher_of
 from asynccfr.profiling.measuring import Spread, spread
-from asynccfr.profiling.phases import phased, run_batched
+from asynccfr.profiling.phases import Stopwatch, run_batched
 from asynccfr.profiling.step import StepCost
 from asynccfr.profiling.subject import OUTPUT_SCALE, Scale, Subject
 
@@ -69,16 +69,18 @@ class WholeRun(Struct, frozen=True, kw_only=True):
 
 def measure(subject: Subject, scale: Scale, step: StepCost) -> WholeRun:
     given = subject.config.inference.driver
-    max_batch = getattr(given, "max_batch", scale.concurrency)
-    driver = AsyncDriver(concurrency=scale.concurrency, max_batch=min(max_batch, scale.concurrency))
+    most = scale.concurrency
+    max_batch = most if isinstance(given, SyncDriver) else min(given.max_batch, most)
+    driver = AsyncDriver(concurrency=most, max_batch=max_batch)
     solver = subject.solver(traversals=scale.traversals)
-    evaluator = phased(subject, driver.max_batch)
+    watch = Stopwatch(subject.device)
+    evaluator = subject.evaluator(driver.max_batch, watch=watch)
     found: dict[str, list[dict[str, float]]] = {"inline": [], "thread": []}
     accounts = []
     for iteration in range(min(scale.repetitions, MOST_REPETITIONS) + 1):
         walk_us = node_us(subject, scale)
         for place, kept in found.items():
-            evaluator.reset()
+            watch.reset()
             inline = place == "inline"
             batcher = batcher_of(evaluator, max_batch=driver.max_batch, inline=inline)
             ran = run(
@@ -88,7 +90,7 @@ def measure(subject: Subject, scale: Scale, step: StepCost) -> WholeRun:
             )
             if iteration == 0:
                 continue
-            batches = sum(end - start for start, end in evaluator.spans)
+            batches = sum(end - start for start, end in watch.spans)
             kept.append(
                 {
                     "speed": ran.speed,
@@ -98,8 +100,8 @@ def measure(subject: Subject, scale: Scale, step: StepCost) -> WholeRun:
                 }
             )
             if inline:
-                realised = float(np.mean(ran.batch_sizes))
-                parts = {k: s / ran.nodes * 1e6 for k, s in evaluator.seconds.items()}
+                realised = float(np.mean(ran.inference.batch_sizes))
+                parts = {k: s / ran.nodes * 1e6 for k, s in watch.seconds.items()}
                 parts["reservoirs"] = ran.reservoir_seconds / ran.nodes * 1e6
                 parts["games, coroutines and samples"] = walk_us
                 parts["collect"] = step.parts["collect"].at(realised) / realised

@@ -27,9 +27,10 @@ from asynccfr.games import Game
 from asynccfr.inference.baseline import BaselineEvaluator
 from asynccfr.inference.devices import resolve_device
 from asynccfr.inference.drivers import traverse
-from asynccfr.inference.evaluator import Evaluator, EvaluatorOptions, inference_report
+from asynccfr.inference.evaluator import Evaluator, EvaluatorOptions
 from asynccfr.inference.policy_cache import PolicyCache
 from asynccfr.inference.server import TraversalProcesses
+from asynccfr.inference.tally import Tally
 from asynccfr.learning.fitting import fit_advantage, fit_average_strategy
 from asynccfr.learning.reservoir import Reservoir
 from asynccfr.networks import InferenceCopy, Network, build_network
@@ -47,15 +48,12 @@ WEIGHTS, MINIBATCHES = 0, 1
 class Traversals(NamedTuple):
     """One player's traversals of an iteration; the digest covers every sample, in order.
 
-    `seconds` is all of it, and includes `forward_seconds` and `reservoir_seconds`.
+    `seconds` is all of it, forwards and `reservoir_seconds` included.
     """
 
     nodes: int
     seconds: float
-    batch_sizes: list[int]
-    group_counts: list[int]
-    answered: int
-    forward_seconds: float
+    inference: Tally
     reservoir_seconds: float
     digest: int
 
@@ -65,10 +63,7 @@ class Traversals(NamedTuple):
         return cls(
             nodes=collector.nodes,
             seconds=seconds,
-            batch_sizes=evaluator.batch_sizes,
-            group_counts=evaluator.group_counts,
-            answered=evaluator.answered,
-            forward_seconds=evaluator.forward_seconds,
+            inference=evaluator.tally,
             reservoir_seconds=collector.seconds,
             digest=collector.digest,
         )
@@ -164,7 +159,7 @@ class DeepCFRSolver:
         return Iteration(
             nodes=sum(part.nodes for part in traversals),
             traversal_seconds=sum(part.seconds for part in traversals),
-            inference=inference_report(traversals),
+            inference=Tally.total(part.inference for part in traversals).report(),
             fits=tuple(fits),
             memory=memory,
             digest="".join(f"{part.digest:016x}" for part in traversals),
@@ -214,7 +209,7 @@ class DeepCFRSolver:
         networks = [self.inference_copy(network) for network in self.advantage_networks]
         options: EvaluatorOptions = {
             "device": self.device,
-            "max_batch": getattr(self.inference.driver, "max_batch", 1),
+            "max_batch": self.inference.driver.max_batch,
             "deterministic": self.inference.deterministic,
             "caches": self.caches,
         }

@@ -17,7 +17,8 @@ from asynccfr.config import AsyncDriver, Inference, ServerDriver
 from asynccfr.errors import ConfigError
 from asynccfr.games import Game
 from asynccfr.inference.drivers import traverse
-from asynccfr.inference.evaluator import Evaluator, inference_report
+from asynccfr.inference.evaluator import Evaluator
+from asynccfr.inference.tally import Tally
 from asynccfr.networks import InferenceCopy, Network
 from asynccfr.reports import InferenceReport
 from asynccfr.seeding import TRAVERSAL, stream
@@ -107,7 +108,7 @@ class SelfPlay:
             decisions=self.buffer.take(),
             digest=digest,
             seconds=time.perf_counter() - started,
-            inference=inference_report([table.evaluator for table in tables]),
+            inference=Tally.total(table.evaluator.tally for table in tables).report(),
         )
 
     def tables(self, network: Network, behaviour: Behaviour) -> list[Table]:
@@ -135,7 +136,7 @@ class SelfPlay:
             forwards,
             self.game,
             device=self.device,
-            max_batch=getattr(self.driver, "max_batch", 1),
+            max_batch=self.driver.max_batch,
             deterministic=self.inference.deterministic,
         )
 

@@ -44,7 +44,7 @@ async def test_the_games_of_a_match_share_batches(agent_path):
     game = load_game(SPEC)
     async with seated([str(agent_path), "random"], game) as (agent, bot):
         await play_match(game, agent, bot, MatchPlan(deals=100, concurrency=100))
-        sizes = agent.evaluator.batch_sizes
+        sizes = agent.evaluator.tally.batch_sizes
     assert sum(sizes) > 2000
     assert sum(sizes) / len(sizes) > 25
 

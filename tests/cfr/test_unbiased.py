@@ -131,7 +131,7 @@ async def test_a_baseline_is_asked_about_both_players_information_states():
             self.evaluator = evaluator
 
         def __call__(self, walk):
-            if walk.player < 2:
+            if not walk.is_over:
                 expected.append(
                     np.concatenate(
                         [

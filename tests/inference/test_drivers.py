@@ -54,9 +54,9 @@ async def test_walks_are_collected_in_the_order_given(driver, scheme):
     evaluator = make_evaluator()
     await traverse(driver, scheme, walks(50, made), evaluator, collected.append)
     assert collected == made
-    assert sum(evaluator.batch_sizes) == sum(walk.nodes for walk in made)
+    assert sum(evaluator.tally.batch_sizes) == sum(walk.nodes for walk in made)
     if isinstance(driver, AsyncDriver):
-        assert max(evaluator.batch_sizes) <= driver.max_batch
+        assert max(evaluator.tally.batch_sizes) <= driver.max_batch
 
 
 @pytest.mark.parametrize("driver", DRIVERS, ids=str)
@@ -178,7 +178,7 @@ async def test_others_have_their_turns_when_no_decision_has_to_wait():
     async with Bystander() as bystander:
         await traverse_batched(5, outcome_sampling, walks(50), batcher, lambda walk: None, known)
     assert bystander.turns >= 10
-    assert not evaluator.batch_sizes
+    assert not evaluator.tally.batch_sizes
 
 
 async def test_batches_fill_from_all_that_wait():
@@ -186,7 +186,7 @@ async def test_batches_fill_from_all_that_wait():
     evaluator = make_evaluator()
     driver = AsyncDriver(concurrency=64, max_batch=32)
     await traverse(driver, outcome_sampling, walks(2000), evaluator, lambda walk: None)
-    assert np.median(evaluator.batch_sizes) >= 24
+    assert np.median(evaluator.tally.batch_sizes) >= 24
 
 
 async def test_all_that_a_batch_answers_goes_on_together(monkeypatch):
@@ -202,7 +202,7 @@ async def test_all_that_a_batch_answers_goes_on_together(monkeypatch):
     evaluator = make_evaluator()
     driver = AsyncDriver(concurrency=64, max_batch=32)
     await traverse(driver, outcome_sampling, walks(200), evaluator, lambda walk: None)
-    assert [len(queries) for queries in resumed[1:]] == evaluator.batch_sizes
+    assert [len(queries) for queries in resumed[1:]] == evaluator.tally.batch_sizes
 
 
 async def test_a_coroutine_function_may_answer_several_batches_at_once():

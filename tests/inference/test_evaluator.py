@@ -7,7 +7,8 @@ import torch
 from asynccfr.cfr.query import Query, deliver, encode
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.games import load_game
-from asynccfr.inference.evaluator import DETERMINISTIC_ROWS, Evaluator, padded
+from asynccfr.inference.evaluator import BEGIN, DETERMINISTIC_ROWS, PHASES, Evaluator, padded
+from asynccfr.inference.tally import Tally
 
 GAME = load_game("leduc_poker")
 
@@ -39,11 +40,8 @@ def queries(count, player=0):
     return found
 
 
-def evaluator(networks, max_batch=512, deterministic=False):
-    device = torch.device("cpu")
-    return Evaluator(
-        networks, GAME, device=device, max_batch=max_batch, deterministic=deterministic
-    )
+def evaluator(networks, max_batch=512, **options):
+    return Evaluator(networks, GAME, device=torch.device("cpu"), max_batch=max_batch, **options)
 
 
 def expected(query, network):
@@ -81,12 +79,30 @@ def test_deterministic_forwards_have_one_shape(size):
     assert set(network.shapes) == {DETERMINISTIC_ROWS}
 
 
+def test_it_tells_who_watches_of_every_phase():
+    told = []
+    networks = evaluator([Recording(0), Recording(1)], watch=told.append)
+    networks(queries(5))
+    networks(queries(7, player=1))
+    assert told == 2 * [BEGIN, *PHASES]
+
+
+def test_tallies_add_up():
+    parts = [evaluator([Recording(0), Recording(1)]) for _ in range(2)]
+    for part, sizes in zip(parts, ([3, 4], [10]), strict=True):
+        for size in sizes:
+            part(queries(size))
+    report = Tally.total(part.tally for part in parts).report()
+    assert (report.rows, report.batches, report.batch_max) == (17, 3, 10)
+    assert report.forward_seconds == sum(part.tally.forward_seconds for part in parts)
+
+
 def test_it_remembers_batch_sizes_and_time():
     networks = evaluator([Recording(0), Recording(1)])
     networks(queries(5))
     networks(queries(7))
-    assert networks.batch_sizes == [5, 7]
-    assert networks.forward_seconds > 0
+    assert networks.tally.batch_sizes == [5, 7]
+    assert networks.tally.forward_seconds > 0
 
 
 def test_arrays_of_another_shape_are_refused():

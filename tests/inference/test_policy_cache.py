@@ -74,10 +74,10 @@ def test_equal_rows_of_a_batch_share_one_and_known_ones_need_none():
     cached = evaluator(network, PolicyCache(GAME, 100))
     same = [query(0) for _ in range(30)]
     cached(same)
-    assert (cached.batch_sizes, cached.answered) == ([1], 29)
+    assert (cached.tally.batch_sizes, cached.tally.answered) == ([1], 29)
     assert cached.answer(query(0))
     cached([query(0), query(2)])
-    assert (cached.batch_sizes, cached.answered) == ([1, 1], 31)
+    assert (cached.tally.batch_sizes, cached.tally.answered) == ([1, 1], 31)
     cache = cached.caches[0]
     assert (cache.lookups, cache.hits, len(cache)) == (33, 31, 2)
 

@@ -95,20 +95,22 @@ async def test_the_same_samples_in_the_same_order(processes, concurrency):
 async def test_batches_are_bounded_and_counted(processes):
     blocked = evaluator()
     walks = await served(processes(processes=3, concurrency=1), plan(), blocked)
-    assert max(blocked.batch_sizes) <= 3
-    assert sum(blocked.batch_sizes) == sum(nodes for nodes, _, _ in walks)
-    assert sum(blocked.group_counts) == len(blocked.batch_sizes)
-    assert set(blocked.group_counts) <= {1, 2}
+    assert max(blocked.tally.batch_sizes) <= 3
+    assert sum(blocked.tally.batch_sizes) == sum(nodes for nodes, _, _ in walks)
+    assert sum(blocked.tally.group_counts) == len(blocked.tally.batch_sizes)
+    assert set(blocked.tally.group_counts) <= {1, 2}
     waiting = evaluator()
     await served(processes(processes=2, concurrency=30), plan(), waiting)
-    assert max(waiting.batch_sizes) > 3
+    assert max(waiting.tally.batch_sizes) > 3
 
 
 async def test_no_batch_waits_once_every_process_does(processes):
     patient = processes(processes=3, concurrency=1, max_batch=64, batch_window_us=2_000_000)
     blocked = evaluator()
     await asyncio.wait_for(served(patient, plan(60), blocked), timeout=30)
-    batches = np.add.reduceat(blocked.batch_sizes, np.cumsum([0, *blocked.group_counts[:-1]]))
+    batches = np.add.reduceat(
+        blocked.tally.batch_sizes, np.cumsum([0, *blocked.tally.group_counts[:-1]])
+    )
     assert np.median(batches) == 3
 
 
