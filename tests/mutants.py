@@ -174,14 +174,14 @@ MUTANTS = [
         "asynccfr/cfr/baseline.pyx",
         "baselines[self.legal[i]] + (correction if i == step.chosen else 0.0) - value",
         "(correction if i == step.chosen else 0.0) - value",
-        "tests/cfr/test_unbiased.py -k any_baseline",
+        "tests/benchmarks/test_unbiasedness.py -k any_baseline",
     ),
     Mutant(
         "the baseline has the sign of the player to move",
         "asynccfr/cfr/baseline.pyx",
         "sign = 1.0 if step.own else -1.0",
         "sign = 1.0",
-        "tests/cfr/test_unbiased.py -k takes_noise_away",
+        "tests/benchmarks/test_unbiasedness.py -k takes_noise_away",
     ),
     Mutant(
         "iterations count alike in the mixture",
