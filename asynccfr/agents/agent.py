@@ -27,7 +27,7 @@ from asynccfr.exact.policy import InformationStates, TabularPolicy
 from asynccfr.exact.sequence_form import sequence_form
 from asynccfr.games import Game, load_game
 from asynccfr.games.allowed import load_allowed
-from asynccfr.networks import InferenceCopy, Network, build_network
+from asynccfr.networks import InferenceCopy, Network, build_network, hidden_parameters
 from asynccfr.runs.folder import AGENT
 from asynccfr.seeding import Rng
 from asynccfr.storage import tensors
@@ -190,18 +190,17 @@ def zero_network(card: AgentCard, game: Game) -> Network:
 
 
 def check_fit(card: AgentCard, game: Game, arrays: Mapping[str, tensors.Array]) -> None:
-    """Raises ValueError for other arrays than the card's, before any memory is taken for those."""
-    try:
-        with torch.device("meta"):
-            parameters = zero_network(card, game).state_dict()
-    except RuntimeError as error:  # more than can be counted
-        raise ValueError(str(error)) from None
-    expected = {name: tuple(each.shape) for name, each in parameters.items()}
+    """Raises ValueError for other arrays than the card's, before much memory is taken for those."""
+    size = hidden_parameters(card.network, game.information_state_tensor_size, game.symmetry)
+    if size > (held := sum(array.size for array in arrays.values())):
+        raise ValueError(f"{held} numbers, expected more than {size}")
+    network = zero_network(card, game)
+    expected = {name: tuple(value.shape) for name, value in network.state_dict().items()}
     if card.mixture:
-        row = sum(each.numel() for name, each in parameters.items() if name != "scale")
         rows = arrays.get("rows", np.empty(0))
         iterations = len(rows) if rows.ndim else 0
-        expected = {"rows": (max(iterations, 1), game.num_players * row)}
+        row = game.num_players * sum(each.numel() for each in network.parameters())
+        expected = {"rows": (max(iterations, 1), row)}
     if unlike := sorted(expected.keys() ^ arrays.keys()):
         why = "is missing" if unlike[0] in expected else "is not of such a network"
         raise ValueError(f"{unlike[0]} {why}")

@@ -9,6 +9,7 @@ import math
 import reprlib
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,12 @@ from asynccfr.config.schema import (
 )
 from asynccfr.config.yaml import dump_yaml, parse_yaml
 from asynccfr.errors import ConfigError
-from asynccfr.storage.opening import read_regular
+from asynccfr.storage.opening import open_regular, read_regular
 
 Raw = dict[str, Any]
 LARGEST = 2**63 - 1
 LARGEST_FILE = 1 << 20
+HEADING = "# asynccfr "
 
 
 def load_config(path: str | Path, overrides: Iterable[str] = ()) -> TrainConfig:
@@ -79,7 +81,16 @@ def checked(config: TrainConfig) -> TrainConfig:
 
 def dump(config: TrainConfig) -> str:
     """The configuration with every default written out, as YAML that `load_config` reads back."""
-    return f"# asynccfr {__version__}\n{dump_yaml(msgspec.to_builtins(config))}"
+    return f"{HEADING}{__version__}\n{dump_yaml(msgspec.to_builtins(config))}"
+
+
+def written_by(path: Path) -> str | None:
+    """The version of asynccfr whose `dump` a file holds; None if it does not say."""
+    with suppress(OSError), open_regular(path) as file:
+        first = file.readline(80).decode(errors="replace").strip()
+        if first.startswith(HEADING):
+            return first.removeprefix(HEADING)
+    return None
 
 
 def read(path: Path) -> Raw:

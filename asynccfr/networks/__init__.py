@@ -15,6 +15,7 @@ __all__ = [
     "InferenceCopy",
     "Network",
     "build_network",
+    "hidden_parameters",
     "masked_log_softmax",
 ]
 
@@ -39,3 +40,14 @@ def build_network(
     return Equivariant(
         tensor_size, num_actions, symmetry, width=config.width, layers=config.layers, rng=rng
     )
+
+
+def hidden_parameters(
+    config: settings.Network, tensor_size: int, symmetry: Symmetry | None = None
+) -> int:
+    """The weights of a network up to its last hidden layer: most of what it takes to build it."""
+    if isinstance(config, settings.MultilayerPerceptron):
+        return config.width * (tensor_size + (config.depth - 1) * config.width)
+    blocks = [*symmetry.features] if symmetry is not None else []
+    inputs = tensor_size - sum(map(len, blocks[1:]))
+    return config.width * (inputs + 2 * config.layers * config.width)

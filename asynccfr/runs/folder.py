@@ -18,8 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+from asynccfr import __version__
 from asynccfr.config import TrainConfig, files
-from asynccfr.errors import RunError
+from asynccfr.errors import ConfigError, RunError
 from asynccfr.reports import IterationReport
 from asynccfr.runs import metrics
 from asynccfr.runs.checkpoints import Checkpoint, CheckpointStore, State
@@ -92,7 +93,15 @@ class RunFolder:
         if not holds_run(path):
             raise RunError(f"{path}: holds no run ({CONFIG} is missing); name another folder")
         _check_plain(path)
-        return cls(path, files.load_config(path / CONFIG))
+        try:
+            return cls(path, files.load_config(path / CONFIG))
+        except ConfigError as error:
+            writer = files.written_by(path / CONFIG)
+            if writer in (None, __version__):
+                raise
+            raise ConfigError(
+                f"{error}; asynccfr {writer} wrote it, this is {__version__}"
+            ) from error
 
     @property
     def agent(self) -> Path:

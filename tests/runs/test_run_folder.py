@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from asynccfr import __version__
 from asynccfr.config import Evaluation, Run, TrainConfig
 from asynccfr.errors import CheckpointError, ConfigError, RunError
 from asynccfr.runs import RunFolder
@@ -228,3 +229,13 @@ def test_an_agent_is_replaced_whole_or_not_at_all(
 
 def failing_fsync(descriptor: int) -> None:
     raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_a_configuration_of_a_later_version_says_so(folder: RunFolder) -> None:
+    path = folder.path / "config.yaml"
+    path.write_text(f"# asynccfr 7.1.0\ndreams: true\n{path.read_text()}")
+    with pytest.raises(ConfigError, match=r"dreams: unknown field.*asynccfr 7\.1\.0 wrote it"):
+        RunFolder.open(folder.path)
+    path.write_text(f"# asynccfr {__version__}\ngame: [")
+    with pytest.raises(ConfigError, match=r"not valid YAML[^;]*$"):
+        RunFolder.open(folder.path)
