@@ -7,6 +7,17 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 class Batch(Generic[Item, Result]):
+    """Calls that are computed together.
+
+    Attributes:
+        key: their common key.
+        calls: in order of arrival.
+        items: what the function gets: their items, or with a row buffer an array of as many rows.
+        reason: "full", "idle" (nobody else could join), "window" or "closing".
+        size: the sum of their sizes; the number of calls unless `size_of` is given.
+        started: seconds of `time.monotonic`.
+        seconds: how long it took, once it is finished.
+    """
     @property
     def key(self) -> Hashable: ...
     @property
@@ -21,5 +32,7 @@ class Batch(Generic[Item, Result]):
     def started(self) -> float: ...
     @property
     def seconds(self) -> float: ...
-    def let_go(self) -> list[Call[Result]]: ...
-    def is_wanted(self, start: int, stop: int) -> bool: ...
+    def let_go(self) -> list[Call[Result]]:
+        """Return the calls and forget them: an error's traceback may refer to this batch."""
+    def is_wanted(self, start: int, stop: int) -> bool:
+        """Whether anybody still waits for one of these items."""

@@ -12,4 +12,9 @@ class Rule(IntEnum):
 
 def policy_rows(
     outputs: npt.NDArray[np.float32], masks: npt.NDArray[Any], rule: Rule
-) -> npt.NDArray[np.float64]: ...
+) -> npt.NDArray[np.float64]:
+    """The policies of many information states.
+
+    `outputs` is float32 [n, num_actions], `masks` uint8 or bool [n, num_actions] with the legal actions
+    set (at least one a row). Returns float64 [n, num_actions], 0 at illegal actions.
+    """

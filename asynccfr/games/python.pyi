@@ -7,6 +7,11 @@ from asynccfr.games.symmetry import Symmetry
 Position = TypeVar("Position")
 
 class PythonGame(Game, Generic[Position]):
+    """Base of games written in Python; see the module for an example.
+
+    Arguments are the attributes of `Game` under the same names; `max_legal_actions` defaults to
+    `num_actions`. Positions must not be changed by any method.
+    """
     def __init__(
         self,
         *,
@@ -21,17 +26,29 @@ class PythonGame(Game, Generic[Position]):
         tensor_quantum: float = 0.0,
         symmetry: Symmetry | None = None,
     ) -> None: ...
-    def start(self) -> Position: ...
-    def player(self, position: Position) -> int: ...
-    def legal_actions(self, position: Position) -> Sequence[int]: ...
-    def chance_outcomes(self, position: Position) -> Sequence[tuple[int, float]]: ...
-    def next(self, position: Position, action: int) -> Position: ...
-    def returns(self, position: Position) -> Sequence[float]: ...
-    def information_state(self, position: Position, player: int) -> bytes | str: ...
-    def tensor(self, position: Position, player: int) -> Sequence[float]: ...
-    def action_name(self, position: Position, action: int) -> str: ...
-    def describe(self, position: Position) -> str: ...
+    def start(self) -> Position:
+        """The position before anything has happened."""
+    def player(self, position: Position) -> int:
+        """The player to move, `CHANCE` or `TERMINAL`."""
+    def legal_actions(self, position: Position) -> Sequence[int]:
+        """The legal actions of the player to move, in any order; at least one."""
+    def chance_outcomes(self, position: Position) -> Sequence[tuple[int, float]]:
+        """The `(outcome, probability)` pairs where chance moves."""
+    def next(self, position: Position, action: int) -> Position:
+        """The position after an action or a chance outcome."""
+    def returns(self, position: Position) -> Sequence[float]:
+        """Every player's return at a terminal position."""
+    def information_state(self, position: Position, player: int) -> bytes | str:
+        """Bytes or str: everything the player has seen and done (perfect recall)."""
+    def tensor(self, position: Position, player: int) -> Sequence[float]:
+        """The player's information state as floats [information_state_tensor_size]."""
+    def action_name(self, position: Position, action: int) -> str:
+        """A readable name of an action or chance outcome."""
+    def describe(self, position: Position) -> str:
+        """The position as text."""
 
 class PythonState(State):
+    """One history of a `PythonGame`: the positions it went through."""
     @property
-    def position(self) -> Any: ...
+    def position(self) -> Any:
+        """The position of the game that this state is at."""
