@@ -1,4 +1,4 @@
-"""Fitting a network to a reservoir: one loop of Adam, two losses.
+"""Fitting a network to a reservoir: two losses.
 
 A sample of iteration t with importance weight w counts w · t (linear CFR; Brown et al. 2019,
 Algorithm 1). Both losses sum over the legal actions only and are divided by the mean weight in the
@@ -8,9 +8,8 @@ reservoir, so that neither the unit of the game nor that of the weights changes 
 import math
 import threading
 import time
-from collections.abc import Callable
-from statistics import fmean
-from typing import Any, TypedDict, Unpack
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +19,12 @@ from torch import Tensor
 from asynccfr.config import Fit
 from asynccfr.errors import ConfigError, TrainingDiverged
 from asynccfr.learning.adam import Adam
+from asynccfr.learning.descent import Descent, OnStep
 from asynccfr.learning.merged import MergedSamples
 from asynccfr.learning.reservoir import Batch, Reservoir
 from asynccfr.networks import Network, masked_log_softmax
 from asynccfr.reports import FitReport
 from asynccfr.seeding import Rng
-
-# Steps between looks at the loss: a look waits for the device.
-STEPS_PER_CHECK = 20
 
 # Predicting 0 costs 1.0 for advantages, a uniform policy log(actions) for strategies.
 EXPLODED = 100.0
@@ -45,14 +42,14 @@ class Options(TypedDict, total=False):
     dtype: arithmetic of forward and backward; parameters stay float32.
     device: where to train; the network is moved there.
     stop: looked at before every step, to end a fit that runs in a thread.
-    on_step: called with the steps taken and their mean loss, every `STEPS_PER_CHECK` steps.
+    on_step: as of `Descent`.
     """
 
     name: str
     dtype: torch.dtype
     device: torch.device | str
     stop: threading.Event
-    on_step: Callable[[int, float], None]
+    on_step: OnStep
 
 
 def fit_advantage(
@@ -65,8 +62,7 @@ def fit_advantage(
     the last one for a warm start.
     Raises ConfigError for an empty reservoir, TrainingDiverged for a loss that is not finite.
     """
-    options.setdefault("name", "advantage network")
-    return _fit("advantage", network, reservoir, config, rng, _squared_error, **options)
+    return _fit(ADVANTAGE, network, reservoir, config, rng, options)
 
 
 def fit_average_strategy(
@@ -77,8 +73,7 @@ def fit_average_strategy(
     It has the minimiser of the paper's squared error, and still learns where a softmax saturates.
     Raises as `fit_advantage`.
     """
-    options.setdefault("name", "average-strategy network")
-    return _fit("average strategy", network, reservoir, config, rng, _cross_entropy, **options)
+    return _fit(AVERAGE_STRATEGY, network, reservoir, config, rng, options)
 
 
 def _squared_error(network: Network, columns: Columns, weights: Weights) -> Loss:
@@ -104,6 +99,18 @@ def _cross_entropy(network: Network, columns: Columns, weights: Weights) -> Loss
     return loss
 
 
+class Task(NamedTuple):
+    """What a network is fitted as: in reports, in errors, and by which loss."""
+
+    network: str
+    default_name: str
+    loss: Callable[[Network, Columns, Weights], Loss]
+
+
+ADVANTAGE = Task("advantage", "advantage network", _squared_error)
+AVERAGE_STRATEGY = Task("average strategy", "average-strategy network", _cross_entropy)
+
+
 def _linear_weights(columns: Columns, name: str) -> Weights:
     """What every sample of a reservoir counts in linear CFR."""
     for field in ("values", "weights"):
@@ -116,20 +123,10 @@ def _linear_weights(columns: Columns, name: str) -> Weights:
 
 
 def _fit(
-    kind: str,
-    network: Network,
-    reservoir: Reservoir,
-    config: Fit,
-    rng: Rng,
-    objective: Callable[[Network, Columns, Weights], Loss],
-    *,
-    name: str,
-    dtype: torch.dtype = torch.float32,
-    device: torch.device | str = "cpu",
-    stop: threading.Event | None = None,
-    on_step: Callable[[int, float], None] | None = None,
+    task: Task, network: Network, reservoir: Reservoir, config: Fit, rng: Rng, options: Options
 ) -> FitReport:
     begun = time.perf_counter()
+    name = options.get("name", task.default_name)
     if not len(reservoir):
         raise ConfigError(
             f"{name}: no samples to fit it to; raise solver.traversals or, in self-play, "
@@ -139,53 +136,26 @@ def _fit(
     merged = MergedSamples.of(reservoir, weights)
     samples: Reservoir | MergedSamples
     if merged is None:
-        samples, loss = reservoir, objective(network, reservoir.columns(), weights)
+        samples, loss = reservoir, task.loss(network, reservoir.columns(), weights)
     else:
-        samples, loss = merged, objective(network, merged.columns, merged.weights)
-    device = torch.device(device)
-    parameters = list(network.to(device).parameters())
-    adam = Adam(parameters, config.learning_rate)
+        samples, loss = merged, task.loss(network, merged.columns, merged.weights)
+    device = torch.device(options.get("device", "cpu"))
+    dtype = options.get("dtype", torch.float32)
+    adam = Adam(network.to(device).parameters(), config.learning_rate)
     draws = np.random.default_rng(rng.bits())
-    recent: list[Tensor] = []
-    losses: list[float] = []
-    step = 0
-    while step < config.steps and not (stop and stop.is_set()):
-        batch = samples.batch(draws, config.batch, device)
-        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-            outputs = network(batch.features)
-        value = loss(outputs.float().gather(1, batch.actions), batch)
-        adam.descend(value, config.max_gradient_norm)
-        step += 1
-        recent.append(value.detach())
-        if step % STEPS_PER_CHECK == 0 or step == config.steps:
-            latest = torch.stack(recent).tolist()
-            if not math.isfinite(sum(latest)):
-                raise TrainingDiverged(
-                    f"{name}: the loss is {latest[-1]} after {step} steps, expected a finite "
-                    f"number; lower learning_rate ({config.learning_rate:g}) or "
-                    f"max_gradient_norm ({config.max_gradient_norm:g})"
-                )
-            recent.clear()
-            losses += latest
-            if on_step is not None:
-                on_step(step, fmean(latest))
-    if not all(parameter.isfinite().all() for parameter in parameters):
-        raise TrainingDiverged(
-            f"{name}: its parameters are no longer finite after {step} steps; lower learning_rate "
-            f"({config.learning_rate:g}) or max_gradient_norm ({config.max_gradient_norm:g})"
+
+    def losses() -> Iterator[Tensor]:
+        for _ in range(config.steps):
+            batch = samples.batch(draws, config.batch, device)
+            with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+                outputs = network(batch.features)
+            yield loss(outputs.float().gather(1, batch.actions), batch)
+
+    stop, on_step = options.get("stop"), options.get("on_step")
+    descent = Descent(name, adam, config.max_gradient_norm, stop, on_step)
+    descent.run(losses())
+    if descent.last > max(EXPLODED, 10 * descent.first):
+        raise descent.diverged(
+            f"the loss grew from {descent.first:.3g} to {descent.last:.3g} in {descent.steps} steps"
         )
-    tenth = math.ceil(len(losses) / 10)
-    if losses and fmean(losses[-tenth:]) > max(EXPLODED, 10 * fmean(losses[:tenth])):
-        raise TrainingDiverged(
-            f"{name}: the loss grew from {fmean(losses[:tenth]):.3g} to "
-            f"{fmean(losses[-tenth:]):.3g} in {step} steps; lower learning_rate "
-            f"({config.learning_rate:g})"
-        )
-    return FitReport(
-        network=kind,
-        samples=len(reservoir),
-        steps=step,
-        loss_first=fmean(losses[:tenth]) if losses else math.nan,
-        loss_last=fmean(losses[-tenth:]) if losses else math.nan,
-        seconds=time.perf_counter() - begun,
-    )
+    return descent.report(task.network, len(reservoir), begun)

@@ -1,10 +1,8 @@
 """A network with its optimiser, both kept from one iteration to the next."""
 
-import math
 import threading
 import time
-from collections.abc import Callable
-from statistics import fmean
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +11,8 @@ import torch
 from torch import Tensor
 
 from asynccfr.config import Learning
-from asynccfr.errors import TrainingDiverged
 from asynccfr.learning.adam import Adam
+from asynccfr.learning.descent import Descent
 from asynccfr.networks import Network
 from asynccfr.reports import FitReport
 from asynccfr.seeding import Rng
@@ -78,47 +76,37 @@ class Learner:
         draws = np.random.default_rng(session.rng.bits())
         device = self.adam.parameters[0].device
         self.adam.learning_rate = session.rate * self.config.learning_rate
-        self.check(float(objective.norms.max(initial=0)))
+        batches = 1
+
+        def losses() -> Iterator[Tensor]:
+            nonlocal batches
+            for _ in range(self.config.epochs):
+                order = torch.from_numpy(drawn(chances, draws)).to(device)
+                batches = max(1, round(len(order) / self.config.batch))
+                shuffled = (
+                    column.index_select(0, order).tensor_split(batches)
+                    for column in (weights, *objective.columns)
+                )
+                for importance, *batch in zip(*shuffled, strict=True):
+                    if len(importance):
+                        yield (importance * objective.losses(*batch)).mean()
+
+        def on_step(step: int, loss: float) -> None:
+            session.progress(step, batches * self.config.epochs)
+
+        descent = Descent(
+            f"{self.name} network",
+            self.adam,
+            self.config.max_gradient_norm,
+            session.stop,
+            on_step,
+        )
+        largest = float(objective.norms.max(initial=0))
+        descent.check(largest, f"the loss has a gradient of norm {largest}")
         chances = probabilities(objective.norms, self.config.share)
         weights = torch.from_numpy((chances.mean() / chances).astype(np.float32)).to(device)
-        losses: list[Tensor] = []
-        for _ in range(self.config.epochs):
-            if session.stop.is_set():
-                break
-            order = torch.from_numpy(drawn(chances, draws)).to(device)
-            batches = max(1, round(len(order) / self.config.batch))
-            shuffled = (
-                column.index_select(0, order).tensor_split(batches)
-                for column in (weights, *objective.columns)
-            )
-            for importance, *batch in zip(*shuffled, strict=True):
-                if session.stop.is_set() or not len(importance):
-                    break
-                value = (importance * objective.losses(*batch)).mean()
-                self.adam.descend(value, self.config.max_gradient_norm)
-                losses.append(value.detach())
-                session.progress(len(losses), batches * self.config.epochs)
-        values = torch.stack(losses).tolist() if losses else [math.nan]
-        if losses:
-            self.check(sum(values))
-        tenth = math.ceil(len(values) / 10)
-        return FitReport(
-            network=self.name,
-            samples=len(chances),
-            steps=len(losses),
-            loss_first=fmean(values[:tenth]),
-            loss_last=fmean(values[-tenth:]),
-            seconds=time.perf_counter() - begun,
-        )
-
-    def check(self, loss: float) -> None:
-        """Raise TrainingDiverged unless it is finite."""
-        if not math.isfinite(loss):
-            raise TrainingDiverged(
-                f"{self.name} network: the loss is {loss}, expected a finite number; lower "
-                f"learning_rate ({self.config.learning_rate:g}) or max_gradient_norm "
-                f"({self.config.max_gradient_norm:g})"
-            )
+        descent.run(losses())
+        return descent.report(self.name, len(chances), begun)
 
     def columns(self) -> Columns:
         """The network's parameters and what Adam remembers."""

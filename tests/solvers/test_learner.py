@@ -58,6 +58,16 @@ def test_a_loss_that_is_not_finite_ends_the_run():
         learned(np.ones(3), np.full(3, np.nan))
 
 
+def test_parameters_that_are_not_finite_end_the_run():
+    """Though no loss tells: the last step took them there."""
+    network = torch.nn.Linear(1, 1)
+    learner = Learner("policy", network, Learning(epochs=1, learning_rate=3e38))
+    session = Session(stream(0, (0,)), 1.0, lambda done, total: None, threading.Event())
+    objective = Objective((torch.zeros(1, 1),), np.ones(1), lambda rows: network(rows)[:, 0])
+    with pytest.raises(TrainingDiverged, match="parameters are no longer finite after 1 steps"):
+        learner.learn(objective, session)
+
+
 def test_a_small_share_of_two_decisions_may_be_none():
     reports = [learned(np.ones(2), np.ones(2), seed, share=0.2) for seed in range(50)]
     assert {report.steps for report in reports} == {0, 1}
