@@ -193,12 +193,19 @@ class RegretActorCritic(Struct, tag="regret_actor_critic", **type_tagged):
 
 
 class PPO(Struct, tag="ppo", **type_tagged):
-    """Proximal policy optimisation by self-play, with the same critic: the yardstick."""
+    """Proximal policy optimisation by self-play, with the same critic: the yardstick.
+
+    With `proximity`, and a `clip` that never binds, it is magnetic mirror descent (Sokota et al.
+    2023) with the uniform policy, which entropy's bonus draws to, as the magnet.
+    """
 
     iterations: Annotated[int, doc("rounds of self-play and learning", ge=1)] = 500
     games: Annotated[int, doc("games of self-play in an iteration", ge=1)] = 384
     trace: Annotated[float, doc("lambda of advantages and the critic's targets", ge=0, le=1)] = 0.95
     clip: Annotated[float, doc("how far a probability ratio may move from 1", gt=0)] = 0.2
+    proximity: Annotated[
+        float, doc("weight of the divergence (nats) of the policy from the one that played", ge=0)
+    ] = 0.0
     entropy: Annotated[float, doc("bonus for entropy (nats) at first", gt=0)] = 0.1
     last_entropy: Annotated[float, doc("bonus for entropy once annealed", gt=0)] = 0.01
     anneal: Annotated[

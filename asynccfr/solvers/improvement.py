@@ -218,7 +218,11 @@ class AllActionsGradient(AllActions, FromFreshDecisions):
 
 
 class PolicyGradient(FromFreshDecisions):
-    """PPO (Schulman et al. 2017): clipped ratios, GAE, an entropy bonus that is annealed."""
+    """PPO (Schulman et al. 2017): clipped ratios, GAE, an entropy bonus that is annealed.
+
+    With a weight on KL(policy, the one that played) it takes the proximal steps of magnetic mirror
+    descent (Sokota et al. 2023, equation 2).
+    """
 
     name = "policy"
 
@@ -236,9 +240,9 @@ class PolicyGradient(FromFreshDecisions):
         experience = lesson.experience
         raw = lesson.targets - state_values(experience.decisions.policy, lesson.values)
         advantages = (raw - raw.mean()) / (raw.std() + 1e-8)
-        before = experience.tensor(np.log(experience.decisions.sampled))
+        before = experience.tensor(np.log(experience.decisions.policy.clip(min=1e-30)))
         bonus = annealed(self.config.entropy, self.config.last_entropy, lesson.done)
-        clip = self.config.clip
+        clip, proximity = self.config.clip, self.config.proximity
         policy, chosen = experience.decisions.policy, experience.decisions.chosen
         taken = np.arange(policy.shape[1]) == chosen[:, None]
         slopes = advantages[:, None] * (taken - policy) + bonus * entropy_slopes(policy)
@@ -253,9 +257,9 @@ class PolicyGradient(FromFreshDecisions):
         ) -> Tensor:
             outputs = experience.outputs(network, experience.rows(seen), actions)
             logarithms = masked_log_softmax(outputs, legal)
-            ratios = (logarithms.gather(1, chosen[:, None])[:, 0] - before).exp()
-            gain = clipped_gains(ratios, advantages, clip)
-            return -(gain + bonus * entropy(logarithms, legal))
+            ratios = (logarithms - before).gather(1, chosen[:, None])[:, 0].exp()
+            gain = clipped_gains(ratios, advantages, clip) + bonus * entropy(logarithms, legal)
+            return proximity * divergence(logarithms, before, legal) - gain
 
         played = (experience.seen, experience.actions, experience.legal, experience.chosen)
         columns = (*played, experience.tensor(advantages), before)
@@ -273,6 +277,11 @@ def clipped_gains(ratios: Tensor, gains: Tensor, clip: float) -> Tensor:
 def entropy(logarithms: Tensor, legal: Tensor) -> Tensor:
     """The entropy (nats) of policies given by their logarithms [n, K]: [n]."""
     return -(logarithms.exp() * torch.where(legal, logarithms, 0.0)).sum(1)
+
+
+def divergence(logarithms: Tensor, others: Tensor, legal: Tensor) -> Tensor:
+    """KL(policy, other) in nats of policies given by their logarithms [n, K]: [n]."""
+    return (logarithms.exp() * torch.where(legal, logarithms - others, 0.0)).sum(1)
 
 
 def entropy_slopes(policy: Array) -> Array:

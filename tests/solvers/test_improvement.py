@@ -150,11 +150,12 @@ def test_ppo_at_first_is_the_sampled_policy_gradient(case):
     "config",
     [
         PPO(entropy=0.3),
+        PPO(entropy=0.3, proximity=2.0),
         RegretActorCritic(strategy=QPolicyGradient(entropy=0.3), correction=3),
         RegretActorCritic(strategy=RegretMatching(least_weight=0.5)),
         RegretActorCritic(strategy=RegretMatching(plus=True)),
     ],
-    ids=["ppo", "all actions", "regret matching", "rm+"],
+    ids=["ppo", "mirror descent", "all actions", "regret matching", "rm+"],
 )
 def test_norms_are_those_of_the_gradients_by_the_outputs(case, config):
     """As far as the network is the one that played: in one unit for all decisions."""
@@ -180,6 +181,24 @@ def test_ratios_that_have_gone_far_enough_are_let_be(case, config):
     with torch.no_grad():
         table.outputs.add_(torch.from_numpy(1e4 * direction))
     assert np.abs(gradient(loss, table)).max() < np.abs(direction).max() / 10
+
+
+def test_mirror_descent_adds_the_divergence_from_the_policy_that_played(case):
+    played = case[0].decisions
+    legal = played.actions >= 0
+    moved = np.where(legal, played.outputs + 0.3 * np.arange(K), -np.inf)
+    policy = np.exp(moved - moved.max(axis=1, keepdims=True))
+    policy /= policy.sum(axis=1, keepdims=True)
+    ratios = np.where(legal, policy / np.where(legal, played.policy, 1), 1)
+    expected = (policy * np.log(ratios)).sum(axis=1).mean()
+    losses = []
+    for proximity in (0.0, 2.0):
+        loss, table = loss_and_table(PPO(proximity=proximity), case)
+        with torch.no_grad():
+            table.outputs.copy_(torch.from_numpy(np.where(legal, moved, 0).astype(np.float32)))
+        losses.append(loss().item())
+    assert expected > 0.01
+    assert losses[1] - losses[0] == pytest.approx(2 * expected, rel=1e-4)
 
 
 def test_the_bonus_for_entropy_falls():
