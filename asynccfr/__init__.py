@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from asynccfr.evaluation.arena import MatchPlan as MatchPlan
     from asynccfr.evaluation.evaluate import evaluate as evaluate
     from asynccfr.evaluation.exploit import exploit as exploit
+    from asynccfr.evaluation.exploit import exploit_bound as exploit_bound
     from asynccfr.event_loop import run as run
     from asynccfr.exact.best_response import NashConv as NashConv
     from asynccfr.exact.best_response import information_states as information_states
@@ -71,7 +72,7 @@ PAGE = {
     "asynccfr.config.files": ["load_config"],
     "asynccfr.evaluation.arena": ["MatchPlan"],
     "asynccfr.evaluation.evaluate": ["evaluate"],
-    "asynccfr.evaluation.exploit": ["exploit"],
+    "asynccfr.evaluation.exploit": ["exploit", "exploit_bound"],
     "asynccfr.event_loop": ["run"],
     "asynccfr.exact.best_response": ["NashConv", "information_states", "nash_conv", "tabulate"],
     "asynccfr.exact.openspiel_policy": ["from_openspiel_policy", "to_openspiel_policy"],

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel
 
@@ -32,7 +31,7 @@ def from_openspiel_policy(
     there, and for one of more than `max_histories` histories.
     """
     theirs, tree = twin(game), sequence_form(game, max_histories)
-    table = np.zeros(tree.legal.shape)
+    table = 0.0 * tree.legal
     for i in range(len(tree.keys)):
         state = theirs.new_initial_state()
         for action in tree.history(i):
