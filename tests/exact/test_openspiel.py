@@ -53,7 +53,19 @@ def test_our_poker_is_theirs(name):
     assert len(sequence_form(ours).keys) == len(sequence_form(theirs).keys)
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", "openspiel:leduc_poker", LIARS_DICE, GOOFSPIEL])
+TWINS = [
+    "kuhn_poker",
+    "openspiel:leduc_poker",
+    LIARS_DICE,
+    GOOFSPIEL,
+    "liars_dice(dice_sides=3)",
+    "liars_dice(numdice=2, dice_sides=2)",
+    "dark_hex(gameversion=adh, board_size=2)",
+    "dark_hex(gameversion=adh, num_rows=2, num_cols=3)",
+]
+
+
+@pytest.mark.parametrize("name", TWINS)
 def test_openspiel_finds_our_nash_conv(name):
     from open_spiel.python.algorithms import exploitability
 
@@ -67,6 +79,23 @@ def test_openspiel_finds_our_nash_conv(name):
     assert ours.nash_conv == pytest.approx(theirs.nash_conv, abs=1e-9)
     gains = np.subtract(ours.best_response_values, ours.values)
     np.testing.assert_allclose(gains, theirs.player_improvements, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["liars_dice(dice_sides=2)", "dark_hex(board_size=2)"])
+def test_their_policies_play_here(name):
+    from open_spiel.python import policy as openspiel
+
+    from asynccfr.exact.openspiel_policy import from_openspiel_policy, to_openspiel_policy
+
+    game = load_game(name)
+    policy = tabulate(game, random_policy(3))
+    back = from_openspiel_policy(game, to_openspiel_policy(game, policy))
+    np.testing.assert_allclose(tabulate(game, back).probabilities, policy.probabilities)
+    theirs = openspiel.UniformRandomPolicy(to_openspiel_policy(game, policy).game)
+    ours = nash_conv(game, uniform)
+    assert nash_conv(game, from_openspiel_policy(game, theirs)).nash_conv == pytest.approx(
+        ours.nash_conv
+    )
 
 
 def test_values_of_their_games():
@@ -115,6 +144,9 @@ def test_policies_for_games_that_openspiel_lacks():
 
     with pytest.raises(GameError, match=r"lost_cities.*OpenSpiel has no such game"):
         to_openspiel_policy(load_game("lost_cities"), uniform)
+    with pytest.raises(GameError, match=r"phantom_ttt.*OpenSpiel has no such game"):
+        to_openspiel_policy(load_game("phantom_ttt(num_rows=2)"), uniform)
+    assert to_openspiel_policy(load_game("phantom_ttt"), uniform).game.num_distinct_actions() == 9
 
 
 def test_a_policy_answers_for_the_player_to_move_only():
