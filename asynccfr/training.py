@@ -1,10 +1,12 @@
 """The training loop: iterations, checkpoints, evaluation, one report per iteration."""
 
+import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -15,10 +17,11 @@ from asynccfr import __version__
 from asynccfr.agents import Agent, MixtureAgent
 from asynccfr.config import TrainConfig
 from asynccfr.config.files import checked
-from asynccfr.errors import CheckpointError, ConfigError, RunError
+from asynccfr.errors import CheckpointError, ConfigError, GameError, RunError
 from asynccfr.evaluation.arena import MatchPlan, play_match
-from asynccfr.exact.best_response import nash_conv
-from asynccfr.games import Game, configured_game
+from asynccfr.exact.best_response import check_exact, nash_conv
+from asynccfr.games import Game, configured_game, load_game
+from asynccfr.games.allowed import is_allowed
 from asynccfr.inference.devices import resolve_device
 from asynccfr.players import make_player, players_for, seated
 from asynccfr.players.mixture import player_of
@@ -49,13 +52,15 @@ class Judgement(NamedTuple):
     evaluation: tuple[MatchReport, ...]
 
 
+TURNS = 8  # of the event loop
+
 NOT_JUDGED = Judgement(None, (), ())
 
 
 async def train(
     config: TrainConfig,
     *,
-    game: Game | None = None,
+    game: Game | str | None = None,
     folder: RunFolder | None = None,
     progress: Progress = lambda phase, done, total: None,
 ) -> AsyncGenerator[IterationReport, None]:
@@ -63,14 +68,15 @@ async def train(
 
     Args:
         config: what to train.
-        game: a game object to use, where `config.game` is its `str(game)`; by default the game that
-            `config.game` names, which may be `package.module:Class(parameter=value)`.
+        game: a game, or its name, to use, which must be the one that `config.game` names; by
+            default that is loaded, and may be `package.module:Class(parameter=value)`.
         folder: where to keep metrics, checkpoints and the agent; training continues from its newest
             good checkpoint. Without a folder nothing is written.
         progress: told a phase, how much of it is done, and how much there is; called very often,
             and from a worker thread while networks are fitted.
 
-    Closing the iterator, or cancelling its task while it evaluates, saves every iteration so far. A
+    Closing the iterator, leaving its loop, or cancelling its task while it evaluates, saves every
+    iteration so far; a training of the same folder waits for that. A
     task that is cancelled within an iteration stops within a forward or a gradient step, and the
     folder then holds everything up to its last checkpoint. Raises ConfigError, GameError or
     RunError before any work, TrainingDiverged if a fit explodes.
@@ -78,10 +84,8 @@ async def train(
     config = checked(config)
     if config.inference.threads:
         torch.set_num_threads(config.inference.threads)
-    if game is None:
-        game = configured_game(config.game)
-    elif str(game) != config.game:
-        raise ConfigError(f"game={game}: config.game names {config.game!r}; expected the same")
+    game = played_game(config, game)
+    check_evaluation(config, game)
     opponents = config.evaluation.opponents or players_for(game)
     for opponent in opponents:
         make_player(opponent, game)
@@ -91,6 +95,9 @@ async def train(
             "another folder"
         )
     solver = make_solver(config, game)
+    real = Path() if folder is None else folder.path.resolve()
+    if folder is not None:
+        await left(real)
     with folder.trained() if folder is not None else nullcontext():
         training = Training(config, solver, opponents, folder, progress)
         done = await training.resume()
@@ -99,8 +106,64 @@ async def train(
             try:  # whatever happens before the next iteration begins, this one is not lost
                 yield await training.evaluated(report)
             except BaseException:
-                await training.save(iteration)
+                with saving(real):
+                    await training.save(iteration)
                 raise
+
+
+leaving: dict[Path, asyncio.Future[None]] = {}
+"""Done once the training of a folder, by its real path, that was left has saved what it did."""
+
+
+@contextmanager
+def saving(path: Path) -> Iterator[None]:
+    """Have `left` wait for the body."""
+    leaving[path] = saved = asyncio.get_running_loop().create_future()
+    try:
+        yield
+    finally:
+        saved.set_result(None)
+        del leaving[path]
+
+
+async def left(path: Path) -> None:
+    """Wait until a training of this folder whose loop was left, with `break` say, has saved.
+
+    The event loop closes an iterator that nobody holds any more a few turns later.
+    """
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+    saved = leaving.get(path)
+    if saved is not None and saved.get_loop() is asyncio.get_running_loop():
+        await asyncio.wait([saved])
+        await asyncio.sleep(0)  # and has given up the folder
+
+
+def played_game(config: TrainConfig, game: Game | str | None) -> Game:
+    """The game of a run. Raises ConfigError if `game` is another one."""
+    if game is None or game == config.game:
+        return configured_game(config.game)
+    if not isinstance(game, Game | str):
+        raise ConfigError(f"game={game!r}: expected a Game, or the name of one")
+    given = configured_game(game) if isinstance(game, str) else game
+    named = config.game if not is_allowed(config.game) else str(load_game(config.game))
+    if str(given) not in (config.game, named):
+        raise ConfigError(f"game={game}: config.game names {config.game!r}; expected the same")
+    return given
+
+
+def check_evaluation(config: TrainConfig, game: Game) -> None:
+    """Raise GameError now if the game has matches, or exact evaluations, that must fail later."""
+    if game.num_players != 2:
+        raise GameError(
+            f"{game}: {game.num_players} players; training and its matches need a game for two"
+        )
+    if config.evaluation.nash_conv_every:
+        try:
+            check_exact(game)
+        except GameError as error:
+            every = config.evaluation.nash_conv_every
+            raise GameError(f"evaluation.nash_conv_every={every}: {error}; set it to 0") from None
 
 
 @dataclass

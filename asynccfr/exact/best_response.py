@@ -37,6 +37,12 @@ def nash_conv(
     return evaluate(tree, tree.strategy(policy))
 
 
+def check_exact(game: Game, max_histories: int = MAX_HISTORIES) -> None:
+    """Raises GameError, before any policy is asked, where `nash_conv` would for the game's sake."""
+    if private_size(game) is None:
+        sequence_form(game, max_histories)
+
+
 def information_states(
     game: Game, max_histories: int = MAX_HISTORIES
 ) -> Iterator[InformationStates]:
