@@ -223,7 +223,7 @@ def plot(outcomes: Sequence[Outcome], path: Path) -> None:
             markersize=4,
         )
     axes.axvline(0, color="grey", linewidth=1)
-    axes.set(yticks=range(len(names)), yticklabels=names, xlabel="points a game against the base")
+    axes.set(yticks=range(len(names)), yticklabels=names, xlabel="points per game against the base")
     axes.invert_yaxis()
     axes.grid(alpha=0.3)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -259,7 +259,7 @@ def main(
     columns = ("arm", "against threshold", "against base", "seeds", "seconds", "decisions")
 
     def tell() -> None:
-        title = f"Ablations on {game}: points a game, medians of seeds"
+        title = f"Ablations on {game}: points per game, medians of seeds"
         report(title, columns, table(record.outcomes), record, json)
 
     for seed in range(seeds):

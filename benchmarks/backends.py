@@ -219,7 +219,7 @@ def main(quick: bool, json: Path | None, dtype: Dtype) -> None:
             "p95",
             "max",
             "groups",
-            "rows a forward",
+            "rows per forward",
             "forward share",
         ),
         [

@@ -50,7 +50,7 @@ def main(quick: bool, json: Path | None) -> None:
     )
     table = [[name, record.parameters[name], *record.us_a_row[name].values()] for name in networks]
     report(
-        "Forwards, microseconds a row",
+        "Forwards, microseconds per row",
         ["network", "parameters", *map(str, BATCHES)],
         table,
         record,
@@ -59,7 +59,7 @@ def main(quick: bool, json: Path | None) -> None:
 
 
 def measure(networks: dict[str, Network], rows: torch.Tensor, quick: bool) -> dict[str, Spread]:
-    """Microseconds a row for each network."""
+    """Microseconds per row for each network."""
 
     def arm(forward: InferenceCopy) -> Callable[[], float]:
         return lambda: microseconds(lambda: forward(rows), at_least=0.01) / len(rows)

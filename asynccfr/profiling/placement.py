@@ -122,7 +122,7 @@ def weights(subject: Subject, device: torch.device, scale: Scale) -> Curve:
 def contended(
     subject: Subject, devices: list[torch.device], scale: Scale
 ) -> tuple[list[list[float]], list[list[float]]]:
-    """Microseconds a forward of each path: by itself, and while the other runs too."""
+    """Microseconds per forward of each path: by itself, and while the other runs too."""
     forwards = [subject.forwards(device=device)[0] for device in devices]
     features = [subject.features(rows) for rows in (LARGE, SMALL)]
     alone: list[list[float]] = [[], []]

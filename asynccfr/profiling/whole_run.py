@@ -42,7 +42,7 @@ class Exposure(Struct, frozen=True, kw_only=True):
 
 
 class Accounting(Struct, frozen=True, kw_only=True):
-    """Wall time of the inline run by what it was spent on, microseconds a node.
+    """Wall time of the inline run by what it was spent on, microseconds per node.
 
     Phases of the batches and the reservoirs are timed in the run itself; the walks, their being
     woken included, and the batcher's collecting are what they cost when measured by themselves.
@@ -146,7 +146,7 @@ def accounting(accounts: Sequence[tuple[float, Mapping[str, float], float]]) -> 
 
 
 def node_us(subject: Subject, scale: Scale) -> float:
-    """Microseconds a node of walks alone: rules, regret matching, samples, up to the reservoirs.
+    """Microseconds per node of walks alone: rules, regret matching, samples, up to the reservoirs.
 
     As many walks as in the run are resumed in turns, so that the caches are as cold.
     """
