@@ -42,6 +42,14 @@ def test_the_table_of_the_configuration_is_current():
     assert markdown_table().strip() in (README.parent / "configs" / "README.md").read_text()
 
 
+def test_every_configuration_is_told_of():
+    configs = README.parent / "configs"
+    told = re.findall(
+        r"^\| \[(\w+\.yaml)\]\(\1\) \|", (configs / "README.md").read_text(), re.MULTILINE
+    )
+    assert sorted(told) == sorted(path.name for path in configs.glob("*.yaml"))
+
+
 def test_readme_stays_short_and_its_links_lead_somewhere():
     text = README.read_text()
     assert len(text.splitlines()) <= 200
