@@ -16,6 +16,7 @@ from importlib import import_module
 import click
 
 from asynccfr import __version__
+from asynccfr.cli.terminal import is_colorless
 from asynccfr.errors import AsyncCFRError, MissingPackage, needed_by
 
 COMMANDS = {
@@ -76,7 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with (
             needed_by("the command line", "train"),
             cli.make_context(
-                "asynccfr", list(sys.argv[1:] if arguments is None else arguments)
+                "asynccfr",
+                list(sys.argv[1:] if arguments is None else arguments),
+                color=False if is_colorless() else None,
             ) as context,
         ):
             debug = context.params["debug"]

@@ -1,25 +1,26 @@
-"""`asynccfr play`: a round at the terminal against an agent or a bot.
+"""`asynccfr play`: a round, or a match of three, at the terminal against an agent or a bot.
 
 What is printed comes from what the person's seat knows: its `information_state_string`, the names
-of its own choices, and those actions of the opponent that its information state tells apart.
+of its own choices, and those moves of chance and of the opponent that its information state tells
+apart. When a round is over, the opponent's cards are shown too.
 """
 
 import asyncio
 import os
-from collections.abc import Sequence
+import textwrap
 from contextlib import AsyncExitStack
 
 import click
 
 from asynccfr.cli.options import chosen_game, game_option
+from asynccfr.cli.terminal import in_columns, narrowed, width
 from asynccfr.cli.typed_action import NotUnderstood, typed_action
-from asynccfr.games import State
+from asynccfr.games import Game, State
 from asynccfr.games.lost_cities_view import COLORS
+from asynccfr.games.rules import rules
 from asynccfr.players import CHAMPION, Player, seated
 from asynccfr.players.protocol import take_turn
 from asynccfr.seeding import EVALUATION, Rng, stream
-
-LINE = 80
 
 HELP = """\
 Type the number of a choice, or enough of its words. In Lost Cities `p r7` plays the red 7, `p rw`
@@ -44,33 +45,77 @@ class Left(Exception):
     type=click.IntRange(0, 1),
     default=0,
     show_default=True,
-    help="Where you sit; seat 0 begins.",
+    help="Where you sit in the first round; seat 0 begins.",
 )
-def command(agent: str, game: str | None, seed: int | None, seat: int) -> None:
-    """Play a round against AGENT, by default the champion that comes with the package.
+@click.option(
+    "--rounds",
+    type=click.Choice(["1", "3"]),
+    default="1",
+    show_default=True,
+    help="Rounds to play; their scores add up, and whoever is ahead begins the next.",
+)
+def command(agent: str, game: str | None, seed: int | None, seat: int, rounds: str) -> None:
+    """Play against AGENT, by default the champion that comes with the package.
 
     An AGENT is the folder of a run, the file of an agent, `champion`, or the name of a bot.
     """
     table = chosen_game(game, [agent])
     seed = int.from_bytes(os.urandom(4)) if seed is None else seed
-    state = table.new_state(seed)
     # The terminal is read outside the event loop, where Ctrl-C interrupts reading.
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         (opponent,) = runner.run(stack.enter_async_context(seated([agent], table)))
         click.echo(f"{table.name} against {opponent.name}, deal {seed}; `help` says what to type.")
         try:
-            play_round(runner, state, seat, opponent, stream(seed, (EVALUATION, 1 - seat)))
+            play_match(runner, table, opponent, seed, seat, int(rounds))
         except Left:
-            click.echo(f"You have left the round; `--seed {seed} --seat {seat}` deals it again.")
+            again = f"--seed {seed} --seat {seat}" + (" --rounds 3" if rounds == "3" else "")
+            click.echo(f"You have left the round; `{again}` deals it again.")
         finally:
             runner.run(stack.aclose())
 
 
-def play_round(runner: asyncio.Runner, state: State, seat: int, opponent: Player, rng: Rng) -> None:
-    """Play to the end and print the result; raises Left if the person leaves before."""
-    on_turn = False
+def play_match(
+    runner: asyncio.Runner, game: Game, opponent: Player, seed: int, seat: int, rounds: int
+) -> None:
+    """Play the rounds, whose results add up; raises Left if the person leaves before."""
+    ahead = 0.0
+    for number in range(rounds):
+        if rounds > 1:
+            begins = "you begin" if seat == 0 else f"{opponent.name} begins"
+            click.echo(f"Round {number + 1} of {rounds}: {begins}.")
+        state, deal = game.new_state(), Rng(seed + number)
+        rng = stream(seed + number, (EVALUATION, 1 - seat))
+        ahead += play_round(runner, state, seat, opponent, rng, deal)
+        if ahead:
+            seat = 0 if ahead > 0 else 1
+        if rounds > 1:
+            where = "all square" if not ahead else f"you are {ahead:+g}"
+            click.echo(f"After {number + 1} of {rounds} rounds: {where}.")
+
+
+def play_round(
+    runner: asyncio.Runner,
+    state: State,
+    seat: int,
+    opponent: Player,
+    rng: Rng,
+    deal: Rng | None = None,
+) -> float:
+    """Play to the end, show both sides and return the result; raises Left if the person leaves.
+
+    `deal` draws for a state that does not draw by itself.
+    """
+    on_turn = dealt = False
     while not state.is_terminal:
+        if state.is_chance:
+            assert deal is not None
+            before, outcome = state.clone(), state.draw(deal)
+            state.apply(outcome)
+            if dealt and not state.is_terminal and is_seen(before, outcome, seat):
+                click.echo(f"drawn: {before.action_to_string(outcome)}")
+            continue
+        dealt = True
         if state.current_player == seat:
             if not on_turn:
                 show(state, seat)
@@ -82,11 +127,15 @@ def play_round(runner: asyncio.Runner, state: State, seat: int, opponent: Player
             seen = is_seen(before, action, seat)
             click.echo(f"{opponent.name}: {before.action_to_string(action) if seen else 'moves'}")
             on_turn = False
+    click.echo(f"\nThe round is over. What {opponent.name} saw:", nl=False)
+    show(state, 1 - seat)
+    click.echo("\nWhat you saw:", nl=False)
     show(state, seat)
-    result = state.returns()[seat]
+    result = float(state.returns()[seat])
     click.echo(
         f"You {'win' if result > 0 else 'lose'} by {abs(result):g}." if result else "A draw."
     )
+    return result
 
 
 def choose(state: State, seat: int) -> int:
@@ -102,7 +151,7 @@ def choose(state: State, seat: int) -> int:
         if text == "board":
             show(state, seat)
         elif text == "help":
-            click.echo(HELP)
+            explain(state.game)
         elif text == "quit":
             raise Left
         elif text:
@@ -110,14 +159,6 @@ def choose(state: State, seat: int) -> int:
                 return actions[typed_action(text, names)]
             except NotUnderstood as error:
                 click.echo(str(error))
-
-
-def in_columns(cells: Sequence[str]) -> str:
-    """The cells, row by row, as many in a row as fit on a line."""
-    width = max(map(len, cells)) + 2
-    in_row = max(1, LINE // width)
-    rows = [cells[first : first + in_row] for first in range(0, len(cells), in_row)]
-    return "\n".join("".join(cell.ljust(width) for cell in row).rstrip() for row in rows)
 
 
 def read_line() -> str:
@@ -132,17 +173,24 @@ def read_line() -> str:
 def show(state: State, seat: int) -> None:
     """What the seat knows; a line that begins with the name of a colour is in that colour."""
     click.echo()
-    for line in state.information_state_string(seat).splitlines():
+    for line in narrowed(state.information_state_string(seat).splitlines()):
         click.secho(line, fg=TERMINAL_COLORS.get(line.partition(" ")[0]))
 
 
+def explain(game: Game) -> None:
+    """The rules and the scoring, then what to type."""
+    for text in (*rules(game), HELP):
+        click.echo(textwrap.fill(" ".join(text.split()), width()))
+
+
 def is_seen(state: State, action: int, seat: int) -> bool:
-    """Whether the seat can tell an action of another player from everything else they could do."""
+    """Whether the seat can tell a move of chance, or another player, from all others possible."""
 
     def key_after(choice: int) -> bytes:
         twin = state.clone()
         twin.apply(choice)
         return twin.information_state_key(seat)
 
-    others = {key_after(other) for other in state.legal_actions() if other != action}
+    choices = [outcome for outcome, _ in state.chance_outcomes()] if state.is_chance else None
+    others = {key_after(other) for other in choices or state.legal_actions() if other != action}
     return key_after(action) not in {state.information_state_key(seat), *others}

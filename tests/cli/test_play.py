@@ -2,7 +2,10 @@ import asyncio
 import builtins
 import contextlib
 import io
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -13,6 +16,8 @@ from asynccfr.games.lost_cities_view import COLORS
 from asynccfr.games.python import PythonGame
 from asynccfr.players import make_player
 from asynccfr.seeding import Rng
+from tests.agents.crafted import craft
+from tests.cli.command_line import ENVIRONMENT
 
 SMALL = "lost_cities(colors=3, numbers=5, hand_size=4)"
 
@@ -124,7 +129,9 @@ def test_invalid_input_asks_again():
 
 def test_help_and_board():
     result = play("bold", "--seed", "3", typed="help\nboard\nquit\n")
-    assert "`p r7` plays the red 7" in result.output
+    told = " ".join(result.output.split())
+    assert "`p r7` plays the red 7" in told
+    assert "An expedition that has been opened scores (sum of numbers - cost)" in told
     assert result.output.count("deck: 44 cards") == 2
 
 
@@ -158,7 +165,10 @@ def test_poker_shows_the_own_card_only(game, seat):
             "random", "--game", game, "--seed", str(seed), "--seat", seat, typed="1\n" * 9
         )
         assert result.exit_code == 0
-        cards = re.findall(r"cards: (\S+) ([^;\s]+);", result.output)
+        during, after = result.output.split("The round is over.")
+        cards = re.findall(r"cards: (\S+) ([^;\s]+);", during)
+        theirs, ours = re.findall(r"cards: (\S+) ([^;\s]+);", after)
+        assert "?" == theirs[int(seat)] == ours[1 - int(seat)] != theirs[1 - int(seat)]
         assert cards
         assert all((pair[1 - int(seat)], pair[int(seat)] != "?") == ("?", True) for pair in cards)
         assert re.search(r"You (win|lose) by \d+\.|A draw\.", result.output)
@@ -215,3 +225,96 @@ def test_an_unknown_opponent_is_named():
     result = play("nobody")
     assert result.exit_code == 1
     assert "unknown player 'nobody'" in str(result.exception)
+
+
+def test_what_is_drawn_is_said_to_who_draws_it():
+    result = play("bold", "--seed", "5", "--game", SMALL, typed="1\n" * 500)
+    own = re.findall(r"You draw deck, your only choice\.\ndrawn: (\w+) \w+\n", result.output)
+    assert own
+    assert set(own) <= set(COLORS)
+    assert "bold: draw deck\n" in result.output
+    assert "bold: draw deck\ndrawn" not in result.output
+
+
+def test_the_opponents_cards_are_shown_when_the_round_is_over():
+    typed = "1\n" * 500
+    during, after = play("bold", "--seed", "5", "--game", SMALL, typed=typed).output.split(
+        "The round is over. What bold saw:"
+    )
+    assert "What bold saw" not in during
+    assert after.count("deck: 0 cards") == 2
+
+
+def test_a_match_of_three_rounds():
+    result = play("bold", "--seed", "5", "--game", SMALL, "--rounds", "3", typed="1\n" * 500)
+    assert result.exit_code == 0
+    assert "Round 1 of 3: you begin." in result.output
+    results = re.findall(r"You (win|lose) by (\d+)\.|A draw\.", result.output)
+    sums = re.findall(r"After \d of 3 rounds: (?:you are ([+-]\d+)|all square)\.", result.output)
+    assert len(results) == len(sums) == 3
+    total = 0
+    for (outcome, points), told in zip(results, sums, strict=True):
+        total += {"win": 1, "lose": -1, "": 0}[outcome] * int(points or 0)
+        assert int(told or 0) == total
+    begins = re.findall(r"Round [23] of 3: (\w+) begins?\.", result.output)
+    for who, told in zip(begins, sums, strict=False):
+        assert (who == "you") == (int(told or 1) > 0)
+    left = play("bold", "--seed", "5", "--rounds", "3", typed="quit\n").output
+    assert "`--seed 5 --seat 0 --rounds 3` deals it again" in left
+
+
+@pytest.mark.parametrize("columns", [40, 79])
+def test_nothing_is_wider_than_the_terminal(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    result = play("bold", "--seed", "5", typed="help\nboard\n1\n1\n1\nquit\n")
+    lines = result.output.splitlines()
+    assert max(map(len, lines[1:-1])) <= max(columns, len("  9 discard yellow wager"))
+    assert ("  hand: " in result.output) == (columns < 45)
+
+
+def test_games_of_openspiel_can_be_read(monkeypatch):
+    game = "openspiel:goofspiel(num_cards=4,imp_info=True)"
+    result = play("random", "--game", game, "--seed", "1", typed="help\n" + "1\n" * 9)
+    assert result.exit_code == 0
+    assert "P0 hand: 1 2 3 4" in result.output
+    assert "a game of OpenSpiel" in result.output
+    assert re.search(r"You (win|lose) by \d+\.|A draw\.", result.output)
+
+
+@pytest.mark.parametrize("setting", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_colours_where_none_are_wanted(setting, monkeypatch, tmp_path):
+    """On a terminal, which colours the table unless it is asked not to."""
+
+    def shown(environment):
+        import pty
+
+        master, slave = pty.openpty()
+        with subprocess.Popen(
+            [sys.executable, "-m", "asynccfr", "play", "bold", "--seed", "5"],
+            env={**ENVIRONMENT, "TERM": "xterm", **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=slave,
+            stderr=slave,
+        ) as process:
+            process.wait(60)
+        os.close(slave)
+        text = os.read(master, 1 << 16)
+        os.close(master)
+        return text
+
+    assert b"\x1b[31m" in shown({"NO_COLOR": ""})
+    assert b"\x1b[" not in shown(setting)
+
+
+def test_a_narrow_encoding_shows_what_it_can(tmp_path):
+    craft(tmp_path / "agent")
+    for encoding in ("ascii", "latin-1", "utf-8"):
+        done = subprocess.run(
+            [sys.executable, "-m", "asynccfr", "evaluate", "agent", "--deals", "4"],
+            env={**ENVIRONMENT, "PYTHONIOENCODING": encoding},
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"Scores" in done.stdout
