@@ -25,6 +25,7 @@ from asynccfr.config import PPO, RegretActorCritic, TrainConfig
 from asynccfr.config.files import load_config
 from asynccfr.evaluation.arena import MatchPlan, play_match
 from asynccfr.games import load_game
+from asynccfr.games.lost_cities import LostCities
 from asynccfr.games.symmetry import moved
 from asynccfr.players.lost_cities import Threshold
 from asynccfr.players.network import NetworkPlayer
@@ -65,7 +66,7 @@ class Augmented(ActorCriticSolver):
         for kind in range(PERMUTATIONS):
             permutation = draws.permutation(len(symmetry.features)).tolist()
             rows = np.flatnonzero(kinds == kind)
-            to = moved(symmetry.features, permutation, features.shape[1])
+            to = np.array(moved(symmetry.features, permutation, features.shape[1]))
             features[np.ix_(rows, to)] = decisions.features[rows]
             hidden[np.ix_(rows, to)] = decisions.hidden[rows]
             names = np.array([*moved(symmetry.actions, permutation, self.game.num_actions), -1])
@@ -161,6 +162,7 @@ async def trained(arm: Arm, config: TrainConfig) -> tuple[Agent, int, float]:
 async def judged(agent: Agent, base: Agent | None, deals: int) -> list[MatchReport]:
     """Against the rule bot, then against the base, if that is another."""
     plan = MatchPlan(deals=deals)
+    assert isinstance(agent.game, LostCities)
     async with AsyncExitStack() as stack:
         player = await stack.enter_async_context(NetworkPlayer(agent, "arm"))
         reports = [await play_match(agent.game, player, Threshold(agent.game), plan)]

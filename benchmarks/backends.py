@@ -10,7 +10,7 @@ import gc
 import time
 from itertools import islice
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import click
 import numpy as np
@@ -135,7 +135,7 @@ class Lockstep(Arm):
         started = time.perf_counter()
         active: list[Walk] = list(islice(walks, driver.concurrency))
         while active:
-            lanes: list[list[Walk]] = [[] for _ in range(solver.game.num_players)]
+            lanes: list[list[Any]] = [[] for _ in range(solver.game.num_players)]
             for walk in advance(active, lanes):
                 walk.back_up()
                 collector.add(walk)

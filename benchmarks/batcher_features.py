@@ -5,7 +5,7 @@ Every cell is the outcome of a probe against the installed library, never of its
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ from asynccfr.batcher import Batcher
 from benchmarks.batcher_rivals import PACKAGES, installed
 from benchmarks.common import options, report
 
-Function = Callable[[list[int]], Awaitable[list[Any]]]
+Function = Callable[[list[int]], Coroutine[Any, Any, list[Any]]]
 Call = Callable[[int], Awaitable[Any]]
 Make = Callable[[AsyncExitStack, Function], Awaitable[Call]]
 MAX_BATCH, PATIENCE = 4, 1.0
@@ -72,11 +72,11 @@ async def ray_serve(stack: AsyncExitStack, function: Function) -> Call:
     replica = SimpleNamespace(_deployment_config=settings, **names)
     stack.enter_context(patch.object(context, "_INTERNAL_REPLICA_CONTEXT", replica))
 
-    @serve.batch(max_batch_size=MAX_BATCH, batch_wait_timeout_s=0.01)  # type: ignore[untyped-decorator]
+    @serve.batch(max_batch_size=MAX_BATCH, batch_wait_timeout_s=0.01)
     async def call(items: list[int]) -> list[Any]:
         return await function(items)
 
-    return call  # type: ignore[no-any-return]
+    return call
 
 
 LIBRARIES: dict[str, Make] = {

@@ -13,7 +13,7 @@ from asynccfr.profiling.measuring import microseconds
 from asynccfr.seeding import Rng
 from benchmarks.common import Machine, Spread, alternate, machine, options, report
 
-NETWORKS = {
+NETWORKS: dict[str, MultilayerPerceptron | EquivariantNetwork] = {
     "mlp 3 x 512": MultilayerPerceptron(),
     "mlp 3 x 256": MultilayerPerceptron(width=256),
     "equivariant 64": EquivariantNetwork(),

@@ -70,4 +70,5 @@ class OpenSpielDeepCFR:
         with torch.inference_mode():
             played = self._solver._policy_network(torch.from_numpy(states.tensors)).numpy()
         played = np.where(states.legal, played, 0.0).astype(np.float64)
-        return played / played.sum(axis=1, keepdims=True)
+        shares: npt.NDArray[np.float64] = played / played.sum(axis=1, keepdims=True)
+        return shares

@@ -7,8 +7,9 @@ forward cheaper, and more games that wait are fetched from further away.
 """
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import torch
 from msgspec import Struct
@@ -166,7 +167,17 @@ def main(quick: bool, json: Path | None) -> None:
         print("bfloat16: not measured, this processor has no arithmetic for it")
 
 
-def take_turns(runners: dict[str, Runner], repetitions: int) -> dict[str, Arm]:
+Measured = TypeVar("Measured", covariant=True)
+
+
+class Measures(Protocol[Measured]):
+    """Measures something again and again, and sums it up."""
+
+    def measure(self) -> None: ...
+    def arm(self) -> Measured: ...
+
+
+def take_turns(runners: Mapping[str, Measures[Measured]], repetitions: int) -> dict[str, Measured]:
     """Measure every runner in turn, so that a slow spell of the machine hits all of them."""
     measures: list[Callable[[], None]] = [runner.measure for runner in runners.values()]
     for _ in range(repetitions + 1):

@@ -10,12 +10,12 @@ summed over all actions. The baseline has been fitted to the profile beforehand.
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -272,6 +272,8 @@ class Sampler:
             collect(walk)
             finished.append(walk)
 
+        scheme: Callable[[Walk, Any], Coroutine[Any, Any, object]]
+        evaluator: Evaluator | BaselineEvaluator
         forwards = [InferenceCopy(network) for network in self.networks]
         if self.baseline:
             scheme = outcome_sampling_with_baseline
@@ -298,6 +300,7 @@ async def fit_baseline(
         histories = SampleBuffer(game, histories=True)
 
         def collect(walk: Walk, histories: SampleBuffer = histories) -> None:
+            assert isinstance(walk, BaselineWalk)
             histories.extend(walk.histories)
 
         for player in (0, 1):
@@ -376,8 +379,8 @@ def main(quick: bool, json: Path | None, games: tuple[str, ...]) -> None:
                     f"{found.nodes / found.traversals:.1f}",
                 )
             )
-    columns = ("game", "scheme", "regrets", "alone", "jointly", "z", "limit", "rms z", "variance")
-    columns = (*columns, "", "nodes")
+    found_columns = ("alone", "jointly", "z", "limit", "rms z", "variance")
+    columns = ("game", "scheme", "regrets", *found_columns, "", "nodes")
     record = Record(machine=machine(), checks=checks)
     report("Sampled and exact counterfactual regrets", columns, rows, record, json)
     if any(found.largest_z > found.limit for found in checks):

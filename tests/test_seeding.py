@@ -139,7 +139,7 @@ def test_a_clone_goes_on_alike_and_alone(seed: int) -> None:
 def test_any_integer_is_a_seed() -> None:
     assert bits(Rng(-1), 3) == bits(Rng(MASK), 3)
     assert bits(Rng(2**64 + 5), 3) == bits(Rng(5), 3)
-    assert bits(Rng(np.int64(5)), 3) == bits(Rng(5), 3)
+    assert bits(Rng(np.int64(5)), 3) == bits(Rng(5), 3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="integer"):
         Rng(1.5)  # type: ignore[arg-type]
 

@@ -281,7 +281,7 @@ async def test_cancel_ends_the_bisection_of_a_failed_batch(where):
         batches = gate.batches
     else:
 
-        async def fail(items):
+        async def fail(items):  # type: ignore[misc]
             await asynchronous(items)
             raise ValueError("no")
 

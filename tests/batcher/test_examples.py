@@ -1,4 +1,4 @@
-"""The examples of the guide: they run, they type-check, and the guide shows them as they are."""
+"""The examples of the guide: they run, and the guide shows them as they are."""
 
 import re
 import subprocess
@@ -19,15 +19,6 @@ def test_it_runs(name):
     root = ROOT
     run = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=100)
     assert run.stdout.strip() == PRINTS[name], run.stderr
-
-
-@pytest.mark.timeout(300)
-def test_they_are_typed():
-    pytest.importorskip("mypy")
-    pytest.importorskip("fastapi")
-    command = [sys.executable, "-m", "mypy", "--strict", "-p", "tests.batcher.examples"]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=290)
-    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_the_guide_shows_them_as_they_are():

@@ -19,7 +19,7 @@ def loop_name(request):
     return request.param
 
 
-class Doubling(torch.nn.Module):
+class Doubling(torch.nn.Module):  # type: ignore[name-defined,misc]
     """Sums and doubles; can be held up."""
 
     def __init__(self):

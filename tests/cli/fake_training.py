@@ -59,7 +59,7 @@ async def train(
         if config.seed == DIVERGE and iteration == 3:
             raise TrainingDiverged("iteration 3: the advantage loss is nan; lower learning_rate")
         if config.seed == FULL_DISK and iteration == 3:
-            os.write = no_space
+            os.write = no_space  # type: ignore[assignment]
         report = fake_report(config, iteration)
         if report.evaluation:
             folder.save_agent(Agent())

@@ -4,8 +4,9 @@ import errno
 import fcntl
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -167,7 +168,7 @@ def test_out_cannot_be_made(run: Run, kuhn: Path) -> None:
 def test_out_cannot_be_written(run: Run, kuhn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opens = os.open
 
-    def refusing(path: object, flags: int, mode: int = 0) -> int:
+    def refusing(path: Any, flags: int, mode: int = 0) -> int:
         if str(path) != "a/lock":
             return opens(path, flags, mode)
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
@@ -290,7 +291,7 @@ def test_debugging_shows_the_traceback(run: Run, kuhn: Path) -> None:
         run("--debug", "train", "--resume", "nowhere")
 
 
-def refused(run: Run, arguments: list[str | Path], status: int, cause: str) -> None:
+def refused(run: Run, arguments: Sequence[object], status: int, cause: str) -> None:
     before = content(Path.cwd())
     result = run(*arguments)
     assert_one_line(result.stderr, cause)

@@ -89,7 +89,7 @@ def test_kill_while_training(launcher: Launcher) -> None:
     last = quiet.reports()[-1]
     an_iteration = last.elapsed_seconds / last.iterations
     rng = random.Random(0)
-    reached = []
+    reached: list[int] = []
     for _ in range(KILLS):
         child = launcher.start("killed")
         wait_until_saved("killed", max(reached, default=0) + rng.randrange(3))

@@ -157,7 +157,8 @@ class PaysBoth(WrappedState):
 
 
 def test_wrapping_alone_breaks_nothing() -> None:
-    check_game(WrappedGame(WrappedState), playouts=20)
+    game: Any = WrappedGame(WrappedState)
+    check_game(game, playouts=20)
 
 
 @pytest.mark.parametrize(
@@ -182,5 +183,6 @@ def test_a_symmetry_that_is_none_is_found_out(field: str, blocks: Any, complaint
 
 @pytest.mark.parametrize("broken", WrappedState.__subclasses__(), ids=lambda cls: cls.__name__)
 def test_broken_games_are_found_out(broken: type[WrappedState]) -> None:
+    game: Any = WrappedGame(broken)
     with pytest.raises(AssertionError):
-        check_game(WrappedGame(broken), playouts=20)
+        check_game(game, playouts=20)

@@ -168,7 +168,7 @@ def test_a_seed_gives_one_sequence_of_cards_whatever_is_played(seed: int) -> Non
         state: Any = game.new_state(seed)
         rng = stream(player_seed)
         hands = state.view(0).hand, state.view(1).hand
-        drawn = []
+        drawn: list[Card] = []
         while not state.is_terminal:
             player, before = state.current_player, state.view(state.current_player)
             action = choose(state, rng)
@@ -218,7 +218,7 @@ def test_actions_are_laid_out_in_colour_blocks() -> None:
 def test_utility_bound_is_the_best_division_of_the_cards(parameters: dict[str, int]) -> None:
     """Every card goes to an expedition of player 0 or 1 or to none; the deck limits how many do."""
     game = LostCities(**parameters)
-    rules = game.parameters
+    rules: Any = game.parameters
     kinds = [0] * rules["wagers"] + list(range(2, rules["numbers"] + 2))
     cards = [(color, rank) for color in range(rules["colors"]) for rank in kinds]
     deck_size = len(cards) - 2 * rules["hand_size"]
@@ -228,7 +228,7 @@ def test_utility_bound_is_the_best_division_of_the_cards(parameters: dict[str, i
             return 0
         factor = 1 + rules["multiplier"] * ranks.count(0)
         bonus = rules["bonus"] if len(ranks) >= rules["bonus_threshold"] else 0
-        return (sum(ranks) - rules["cost"]) * factor + bonus
+        return int((sum(ranks) - rules["cost"]) * factor + bonus)
 
     best = 0
     for owners in product((0, 1, None), repeat=len(cards)):

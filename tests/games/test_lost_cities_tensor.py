@@ -36,7 +36,7 @@ def visited(game: LostCities, seed: int, count: int = 2) -> Iterator[Any]:
 
 def one_per_rank(game: LostCities, ranks: list[int]) -> Row:
     """How many of the cards have each rank, wagers first."""
-    row = np.zeros(game.parameters["numbers"] + 1, dtype=np.float32)
+    row: Row = np.zeros(int(game.parameters["numbers"]) + 1, dtype=np.float32)
     for rank in ranks:
         row[max(rank - 1, 0)] += 1
     return row
@@ -52,7 +52,7 @@ def is_playable(rank: int, expedition: tuple[int, ...]) -> bool:
 
 def score_scale(game: LostCities) -> tuple[int, int]:
     """The lowest score of an expedition, and by how many bits all must be cut to fit a byte."""
-    rules = game.parameters
+    rules: Any = game.parameters
     scores = {0}
     for wagers in range(rules["wagers"] + 1):
         for owned in product((False, True), repeat=rules["numbers"]):
@@ -72,7 +72,7 @@ def color_features(
     game: LostCities, view: View, color: int, scale: tuple[int, int]
 ) -> dict[str, Any]:
     """The block of a colour, computed from a player's view alone."""
-    numbers, wagers = game.parameters["numbers"], game.parameters["wagers"]
+    numbers, wagers = (int(game.parameters[name]) for name in ("numbers", "wagers"))
     own, theirs, pile = (
         stacks[color] for stacks in (view.own_expeditions, view.opponent_expeditions, view.piles)
     )

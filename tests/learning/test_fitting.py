@@ -20,7 +20,9 @@ FIT = Fit(steps=150, batch=256, learning_rate=0.03, max_gradient_norm=10.0)
 
 
 def network(seed: int = 0) -> MLP:
-    return build_network(MultilayerPerceptron(width=16, depth=1), STATES, ACTIONS, Rng(seed))
+    built = build_network(MultilayerPerceptron(width=16, depth=1), STATES, ACTIONS, Rng(seed))
+    assert isinstance(built, MLP)
+    return built
 
 
 def reservoir(*rows: tuple[int, dict[int, float], float, int]) -> Reservoir:
@@ -255,6 +257,9 @@ async def test_a_fit_in_a_thread_ends_soon_after_it_is_told_to_stop() -> None:
     loop = asyncio.get_running_loop()
     endless = Fit(steps=10**9, batch=32)
 
+    def tell(step: int, loss: float) -> None:
+        loop.call_soon_threadsafe(stepped.set)
+
     def fit() -> FitReport:
         return fit_advantage(
             network(),
@@ -262,7 +267,7 @@ async def test_a_fit_in_a_thread_ends_soon_after_it_is_told_to_stop() -> None:
             endless,
             Rng(1),
             stop=stop,
-            on_step=lambda step, loss: loop.call_soon_threadsafe(stepped.set),
+            on_step=tell,
         )
 
     fitting = asyncio.create_task(asyncio.to_thread(fit))

@@ -39,7 +39,8 @@ def scattered() -> Network:
 
 
 def visited_rows(game: Game, count: int = 40) -> torch.Tensor:
-    rng, rows = Rng(5), []
+    rng = Rng(5)
+    rows: list[np.ndarray] = []
     state = game.new_state(3)
     while not state.is_terminal and len(rows) < count:
         rows.append(state.information_state_tensor(state.current_player))

@@ -13,6 +13,7 @@ from asynccfr.seeding import Rng
 def random_network(seed: int = 1, width: int = 32, depth: int = 2) -> MLP:
     """A network of 10 inputs and 5 outputs whose output layer is random too."""
     network = build_network(MultilayerPerceptron(width=width, depth=depth), 10, 5, Rng(seed))
+    assert isinstance(network, MLP)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in (network.weights[-1], *network.biases):

@@ -1,5 +1,7 @@
 """Search on top of an agent: it deals what is allowed, and prefers only what is better."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ from asynccfr.seeding import Rng
 SPEC = "lost_cities(colors=2, numbers=4, wagers=1, hand_size=3, cost=8)"
 
 
-def uniform_agent(**played: bool) -> Agent:
+def uniform_agent(**played: Any) -> Agent:
     game, size = load_game(SPEC), MultilayerPerceptron(width=4, depth=1)
     network = build_network(size, game.information_state_tensor_size, game.num_actions, Rng(0))
     card = AgentCard(

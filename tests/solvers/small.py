@@ -1,5 +1,7 @@
 """Training runs that take a second, and reports compared without their clocks."""
 
+from typing import Any
+
 import msgspec
 
 from asynccfr.config import TrainConfig
@@ -10,7 +12,7 @@ NO_TIME = {"traversal_seconds": 0.0, "seconds": 0.0, "elapsed_seconds": 0.0}
 
 def small_config(**changes) -> TrainConfig:
     """Three iterations of Kuhn poker; `changes` replaces fields given as `solver__traversals=5`."""
-    raw = {
+    raw: dict[str, Any] = {
         "game": "kuhn_poker",
         "solver": {
             "type": "deep_cfr",

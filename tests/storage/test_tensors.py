@@ -1,5 +1,6 @@
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,10 @@ def test_the_library_and_we_read_what_we_write(tmp_path: Path, arrays: dict) -> 
 
 
 def test_we_read_what_the_library_writes(tmp_path: Path) -> None:
-    arrays = {"a": np.arange(6, dtype=np.int16).reshape(2, 3), "b": np.ones(1, np.float64)}
+    arrays: dict[str, Any] = {
+        "a": np.arange(6, dtype=np.int16).reshape(2, 3),
+        "b": np.ones(1, np.float64),
+    }
     safetensors.numpy.save_file(arrays, tmp_path / "file")
     found, metadata = tensors.read(tmp_path / "file")
     assert metadata == {}
