@@ -135,7 +135,7 @@ def test_nothing_is_required() -> None:
     assert PROJECT["dependencies"] == []
 
 
-@pytest.mark.parametrize("extra", PROJECT["optional-dependencies"].keys() - NOT_FOR_USERS)
+@pytest.mark.parametrize("extra", sorted(PROJECT["optional-dependencies"].keys() - NOT_FOR_USERS))
 def test_the_extras_bring_what_is_missing(extra: str) -> None:
     brought = {
         re.match(r"[\w-]+", requirement)[0].lower().replace("-", "_")
