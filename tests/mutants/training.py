@@ -193,8 +193,8 @@ MUTANTS = [
     Mutant(
         "decisions that were likelier drawn count as much as others",
         "asynccfr/solvers/learner.py",
-        "value = (importance * objective.losses(*batch)).mean()",
-        "value = objective.losses(*batch).mean()",
+        "yield (importance * objective.losses(*batch)).mean()",
+        "yield objective.losses(*batch).mean()",
         "tests/solvers/test_learner.py -k on_average",
     ),
 ]
