@@ -1,6 +1,28 @@
 """Typed records of what happened, as written to metrics files and printed by the command line."""
 
-from msgspec import Struct
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+
+class GameStatistic(Struct, frozen=True, kw_only=True):
+    """What a game counts of itself, over all rounds of a match.
+
+    Fields:
+        name, description: a column's heading, and what it says.
+        unit: "points" are shown with a sign, a "share" in per cent.
+        digits: after the decimal point.
+        a, b: of each player; None where there was nothing to count. What is of the game as a whole
+            is in `a`, with `common` set.
+    """
+
+    name: str
+    description: str
+    unit: Literal["number", "points", "share"]
+    digits: Annotated[int, Meta(ge=0, le=9)]
+    common: bool
+    a: float | None
+    b: float | None
 
 
 class MatchReport(Struct, frozen=True, kw_only=True):
@@ -9,15 +31,11 @@ class MatchReport(Struct, frozen=True, kw_only=True):
     A game is one round, or three where `rounds` is 3; every deal is played twice, seats swapped.
 
     Fields:
-        score: mean return of `a` a game (Lost Cities: points of `a` minus points of `b`).
+        score: mean return of `a` a game.
         win_rate: share of games that `a` won, a draw counting half.
         wins, draws, losses: shares of games, seen from `a`.
         mean_length: decisions a round, of both players together.
-        capped: share of rounds that reached the game's cap on their length; None if it has none.
-        opened_a, opened_b: colours opened a round; None where there are no expeditions.
-        points_per_colour_a, points_per_colour_b: points an opened colour; None if none was opened.
-        pile_draws_a, pile_draws_b: share of a player's draws that were from discard piles; None
-            where there are none. Whoever takes many keeps the deck, and so the round, going.
+        statistics: what the game counts of itself.
     """
 
     game: str
@@ -36,13 +54,11 @@ class MatchReport(Struct, frozen=True, kw_only=True):
     draws: float
     losses: float
     mean_length: float
-    capped: float | None = None
-    opened_a: float | None = None
-    opened_b: float | None = None
-    points_per_colour_a: float | None = None
-    points_per_colour_b: float | None = None
-    pile_draws_a: float | None = None
-    pile_draws_b: float | None = None
+    statistics: tuple[GameStatistic, ...] = ()
+
+    def statistic(self, name: str) -> GameStatistic:
+        """The statistic of that name; KeyError if the game has none."""
+        return {each.name: each for each in self.statistics}[name]
 
 
 class FitReport(Struct, frozen=True, kw_only=True):

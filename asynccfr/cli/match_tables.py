@@ -11,7 +11,7 @@ from rich.text import Text
 
 from asynccfr.evaluation.intervals import Interval
 from asynccfr.evaluation.ratings import Rating
-from asynccfr.reports import MatchReport
+from asynccfr.reports import GameStatistic, MatchReport
 
 PLAIN_WIDTH = 120  # where output goes to no terminal
 
@@ -36,28 +36,16 @@ def score_table(reports: Sequence[MatchReport]) -> Table:
 
 
 def play_table(reports: Sequence[MatchReport]) -> Table:
-    """How the games went: decisions a round, and draws or, of Lost Cities, the expeditions."""
-    expeditions = any(report.opened_a is not None for report in reports)
-    columns = ("capped", "pile draws", "opened", "points each") if expeditions else ("draws",)
+    """How the games went: decisions per round, and draws or what the game counts of itself."""
+    statistics = reports[0].statistics if reports else ()
+    columns = [each.name for each in statistics] or ["draws"]
     table = _table("Play", "player", "against", "length", *columns)
-    if expeditions:
-        table.caption = (
-            "Capped: rounds that used up all draws from piles. Pile draws: the share of draws "
-            "that were from piles. Opened, points each: colours opened a round and points an "
-            "opened colour, the player's : the opponent's."
-        )
+    if statistics:
+        told = (f"{each.name}: {each.description}" for each in statistics)
+        table.caption = Text(f"The player's : the opponent's. {'; '.join(told)}.")
     for report in reports:
-        row = [f"{report.mean_length:.1f}"]
-        if not expeditions:
-            row.append(f"{report.draws:.1%}")
-        else:
-            row += [
-                f"{report.capped:.1%}",
-                f"{report.pile_draws_a:.0%} : {report.pile_draws_b:.0%}",
-                f"{report.opened_a:.1f} : {report.opened_b:.1f}",
-                f"{_points(report.points_per_colour_a)} : {_points(report.points_per_colour_b)}",
-            ]
-        table.add_row(Text(report.a), Text(report.b), *row)
+        row = [_statistic(each) for each in report.statistics] or [f"{report.draws:.1%}"]
+        table.add_row(Text(report.a), Text(report.b), f"{report.mean_length:.1f}", *row)
     return table
 
 
@@ -132,5 +120,10 @@ def _style(low: float, high: float) -> str:
     return "green" if low > 0 else "red" if high < 0 else ""
 
 
-def _points(points: float | None) -> str:
-    return "-" if points is None else f"{points:+.1f}"
+def _statistic(statistic: GameStatistic) -> str:
+    values = [statistic.a] if statistic.common else [statistic.a, statistic.b]
+    kind = {"number": "f", "points": "f", "share": "%"}[statistic.unit]
+    sign = "+" if statistic.unit == "points" else ""
+    return " : ".join(
+        "-" if value is None else f"{value:{sign}.{statistic.digits}{kind}}" for value in values
+    )

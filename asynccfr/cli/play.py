@@ -1,7 +1,7 @@
 """`asynccfr play`: a round, or a match of three, at the terminal against an agent or a bot.
 
-What is printed comes from what the person's seat knows: its `information_state_string`, the names
-of its own choices, and those moves of chance and of the opponent that its information state tells
+What is printed comes from what the person's seat knows: its `table_to_string`, the names of
+its own choices, and those moves of chance and of the opponent that its information state tells
 apart. When a round is over, the opponent's cards are shown too.
 """
 
@@ -16,20 +16,14 @@ from asynccfr.cli.options import chosen_game, game_option
 from asynccfr.cli.terminal import in_columns, narrowed, width
 from asynccfr.cli.typed_action import NotUnderstood, typed_action
 from asynccfr.games import Game, State
-from asynccfr.games.lost_cities_view import COLORS
-from asynccfr.games.rules import rules
+from asynccfr.games.seen import is_seen
 from asynccfr.players import CHAMPION, Player, seated
 from asynccfr.players.protocol import take_turn
 from asynccfr.seeding import EVALUATION, Rng, stream
 
 HELP = """\
-Type the number of a choice, or enough of its words. In Lost Cities `p r7` plays the red 7, `p rw`
-a red wager, `d b3` discards the blue 3, `deck` draws from the deck and `pile g` from the green
-pile. `board` shows the table again, `quit` leaves."""
-
-TERMINAL_COLORS = dict(
-    zip(COLORS, ("red", "green", None, "blue", "yellow", "magenta"), strict=True)
-)
+Type the number of a choice, or enough of its words. `board` shows the table again, `quit`
+leaves."""
 
 
 class Left(Exception):
@@ -142,6 +136,7 @@ def choose(state: State, seat: int) -> int:
     """Ask the person until they name one of their choices; a single choice is made for them."""
     actions = state.legal_actions()
     names = [state.action_to_string(action) for action in actions]
+    short = {state.action_to_short_string(action): place for place, action in enumerate(actions)}
     if len(actions) == 1:
         click.echo(f"You {names[0]}, your only choice.")
         return actions[0]
@@ -156,7 +151,7 @@ def choose(state: State, seat: int) -> int:
             raise Left
         elif text:
             try:
-                return actions[typed_action(text, names)]
+                return actions[short[text] if text in short else typed_action(text, names)]
             except NotUnderstood as error:
                 click.echo(str(error))
 
@@ -171,26 +166,13 @@ def read_line() -> str:
 
 
 def show(state: State, seat: int) -> None:
-    """What the seat knows; a line that begins with the name of a colour is in that colour."""
+    """What the seat knows, in the game's colours."""
     click.echo()
-    for line in narrowed(state.information_state_string(seat).splitlines()):
-        click.secho(line, fg=TERMINAL_COLORS.get(line.partition(" ")[0]))
+    for line in narrowed(state.table_to_string(seat).splitlines()):
+        click.secho(line, fg=state.game.LINE_COLORS.get(line.partition(" ")[0]))
 
 
 def explain(game: Game) -> None:
     """The rules and the scoring, then what to type."""
-    for text in (*rules(game), HELP):
+    for text in (*game.rules_text().split("\n\n"), HELP):
         click.echo(textwrap.fill(" ".join(text.split()), width()))
-
-
-def is_seen(state: State, action: int, seat: int) -> bool:
-    """Whether the seat can tell a move of chance, or another player, from all others possible."""
-
-    def key_after(choice: int) -> bytes:
-        twin = state.clone()
-        twin.apply(choice)
-        return twin.information_state_key(seat)
-
-    choices = [outcome for outcome, _ in state.chance_outcomes()] if state.is_chance else None
-    others = {key_after(other) for other in choices or state.legal_actions() if other != action}
-    return key_after(action) not in {state.information_state_key(seat), *others}

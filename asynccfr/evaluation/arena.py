@@ -23,9 +23,8 @@ from msgspec import Struct
 from asynccfr.errors import ConfigError, GameError, PlayerError, first_failure
 from asynccfr.evaluation.intervals import mean_interval, share_interval
 from asynccfr.games.contract import Game, State
-from asynccfr.games.lost_cities import LostCitiesState
 from asynccfr.players.protocol import Player, take_turn
-from asynccfr.reports import MatchReport
+from asynccfr.reports import GameStatistic, MatchReport
 from asynccfr.seeding import EVALUATION, Rng, stream
 
 CHECKS_OF_PATIENCE = 10
@@ -146,10 +145,7 @@ class _Match:
         self.played = 0
         self.decisions = 0
         self.awaited: Counter[str] = Counter()
-        self.capped = 0
-        self.opened = [0, 0]
-        self.points = [0, 0]
-        self.draws = np.zeros((2, 2), np.int64)  # from piles and in all, of each player
+        self.counted = np.zeros((2, len(game.STATISTICS), 2))  # [side, statistic, amount and count]
 
     def concurrency(self) -> int:
         """Games at once: one, if no player ever waits, so that the event loop keeps turning."""
@@ -206,18 +202,27 @@ class _Match:
         )
 
     def note(self, state: State, seat_of_a: int) -> None:
-        """Add the expeditions of a round just over to the sums."""
-        if not isinstance(state, LostCitiesState):
-            return
-        view = state.view(seat_of_a)
-        self.capped += view.pile_draws_left == 0
-        for side, expeditions, scores in (
-            (0, view.own_expeditions, view.own_scores),
-            (1, view.opponent_expeditions, view.opponent_scores),
-        ):
-            self.opened[side] += sum(map(bool, expeditions))
-            self.points[side] += sum(scores)
-        self.draws += (state.draws(seat_of_a), state.draws(1 - seat_of_a))
+        """Add what the game counts of a round just over to the sums."""
+        for side, seat in enumerate((seat_of_a, 1 - seat_of_a)):
+            counted = state.statistics(seat)
+            if len(counted) != len(self.game.STATISTICS):
+                raise GameError(
+                    f"{self.game}.statistics: {len(counted)} pairs, expected one for each of its "
+                    f"{len(self.game.STATISTICS)} STATISTICS"
+                )
+            self.counted[side] += np.reshape(counted, (-1, 2))
+
+    def statistics(self) -> tuple[GameStatistic, ...]:
+        """What the game counted of itself, over all rounds."""
+        amounts, counts = np.moveaxis(self.counted, 2, 0)
+        values = [
+            [float(a / c) if c else None for a, c in zip(*side, strict=True)]
+            for side in zip(amounts, counts, strict=True)
+        ]
+        return tuple(
+            GameStatistic(**each._asdict(), a=a, b=b)
+            for each, a, b in zip(self.game.STATISTICS, *values, strict=True)
+        )
 
     def report(self) -> MatchReport:
         deals = self.scores.mean(axis=1)
@@ -225,8 +230,6 @@ class _Match:
         score = mean_interval(deals)
         win_rate = share_interval((0.5 + (wins * 0.5) - (losses * 0.5)).mean(axis=1))
         rounds = 2 * self.plan.deals * self.plan.rounds
-        expeditions = self.game.name == "lost_cities"
-        pile_draws = self.draws[:, 0] / np.maximum(self.draws[:, 1], 1)
         a, b = self.players
         return MatchReport(
             game=str(self.game),
@@ -245,11 +248,5 @@ class _Match:
             draws=float((self.scores == 0).mean()),
             losses=float(losses.mean()),
             mean_length=self.decisions / rounds,
-            capped=self.capped / rounds if expeditions else None,
-            opened_a=self.opened[0] / rounds if expeditions else None,
-            opened_b=self.opened[1] / rounds if expeditions else None,
-            points_per_colour_a=self.points[0] / self.opened[0] if self.opened[0] else None,
-            points_per_colour_b=self.points[1] / self.opened[1] if self.opened[1] else None,
-            pile_draws_a=float(pile_draws[0]) if expeditions else None,
-            pile_draws_b=float(pile_draws[1]) if expeditions else None,
+            statistics=self.statistics(),
         )

@@ -3,6 +3,7 @@
 from asynccfr.games.contract import CHANCE, TERMINAL, Game, State
 from asynccfr.games.python import PythonGame
 from asynccfr.games.registry import configured_game, load_game, registered_games
+from asynccfr.games.statistics import Statistic
 from asynccfr.games.symmetry import Symmetry
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Game",
     "PythonGame",
     "State",
+    "Statistic",
     "Symmetry",
     "configured_game",
     "load_game",

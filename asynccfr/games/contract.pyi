@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asynccfr.games.parameters import Parameter
+from asynccfr.games.statistics import Statistic
 from asynccfr.games.symmetry import Symmetry
 from asynccfr.seeding import Rng
 
@@ -13,7 +14,9 @@ TERMINAL: Final[int]
 class Game:
     """An immutable game.
 
-    A subclass lists what its constructor takes, by keyword, in `PARAMETERS`.
+    A subclass lists what its constructor takes, by keyword, in `PARAMETERS`, what finished games
+    count in `STATISTICS`, and in `LINE_COLORS` words that, where they begin a line of a state's
+    text, give it a colour of the terminal.
 
     Attributes:
         name: the name it is registered under.
@@ -28,6 +31,8 @@ class Game:
     """
 
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
+    STATISTICS: ClassVar[tuple[Statistic, ...]]
+    LINE_COLORS: ClassVar[dict[str, str]]
     name: str
     parameters: dict[str, int | float | str]
     num_players: int
@@ -43,6 +48,11 @@ class Game:
 
         `rng` is None (chance is left to the caller), an int seed or an `Rng` (the state draws by
         itself and is never at a chance node).
+        """
+    def rules_text(self) -> str:
+        """The rules, the scoring and what may be typed, in paragraphs, for who plays at the terminal.
+
+        By default those of the documentation of the class, or its module where that says more.
         """
 
 class State:
@@ -104,3 +114,13 @@ class State:
         """What the player has seen and done, for people to read: the key, unless a game says more."""
     def action_to_string(self, action: int) -> str:
         """A readable name of an action, or of an outcome at a chance node."""
+    def action_to_short_string(self, action: int) -> str:
+        """What people type for an action: its name, unless a game has something shorter."""
+    def table_to_string(self, player: int) -> str:
+        """What a player at the terminal is shown: nothing that others hide from them."""
+    def result_to_string(self, player: int) -> str:
+        """What a finished game shows a player of how it came about: the whole state, unless a game
+        says more.
+        """
+    def statistics(self, player: int) -> tuple[tuple[float, float], ...]:
+        """An `(amount, count)` for each of the game's `STATISTICS`, of a player in a finished game."""

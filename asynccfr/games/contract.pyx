@@ -15,6 +15,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from asynccfr.errors import GameError, IllegalAction
+from asynccfr.games.rules import documented_rules
 
 CHANCE = CHANCE_PLAYER
 TERMINAL = TERMINAL_PLAYER
@@ -23,7 +24,9 @@ TERMINAL = TERMINAL_PLAYER
 cdef class Game:
     """An immutable game.
 
-    A subclass lists what its constructor takes, by keyword, in `PARAMETERS`.
+    A subclass lists what its constructor takes, by keyword, in `PARAMETERS`, what finished games
+    count in `STATISTICS`, and in `LINE_COLORS` words that, where they begin a line of a state's
+    text, give it a colour of the terminal.
 
     Attributes:
         name: the name it is registered under.
@@ -38,6 +41,8 @@ cdef class Game:
     """
 
     PARAMETERS = ()
+    STATISTICS = ()
+    LINE_COLORS = {}
 
     def __dealloc__(self):
         free(self.scratch)
@@ -59,6 +64,13 @@ cdef class Game:
 
     cdef State initial_state(self):
         raise NotImplementedError
+
+    def rules_text(self):
+        """The rules, the scoring and what may be typed, in paragraphs, for who plays at the terminal.
+
+        By default those of the documentation of the class, or its module where that says more.
+        """
+        return documented_rules(type(self))
 
     def __str__(self):
         """The text that `load_game` makes this game from."""
@@ -240,6 +252,18 @@ cdef class State:
     def action_to_string(self, int action):
         """A readable name of an action, or of an outcome at a chance node."""
         raise NotImplementedError
+
+    def action_to_short_string(self, int action):
+        """What people type for an action: its name, unless a game has something shorter."""
+        return self.action_to_string(action)
+
+    def table_to_string(self, int player):
+        """What a player at the terminal is shown: nothing that others hide from them."""
+        return self.information_state_string(player)
+
+    def statistics(self, int player):
+        """An `(amount, count)` for each of the game's `STATISTICS`, of a player in a finished game."""
+        return ()
 
     def __repr__(self):
         return f"<State of {self.game.name}, player {self.current_player} to move>"

@@ -56,7 +56,12 @@ cdef struct Table:
 
 
 cdef class LeducPoker(Game):
-    """Leduc poker for two players; it has no parameters."""
+    """Leduc poker for two players; it has no parameters.
+
+    Two suits of J, Q, K, an ante of one chip, and two betting rounds with a public card between;
+    raises of 2 chips, then 4, at most two in a round. A pair with the public card wins, then the
+    higher rank.
+    """
 
     def __init__(self):
         self.name = "leduc_poker"

@@ -31,7 +31,9 @@ from asynccfr.games.lost_cities_table cimport (
 )
 from asynccfr.games.lost_cities_tensor cimport write_tensor
 from asynccfr.games.lost_cities_tensor import color_layout, global_layout
-from asynccfr.games.lost_cities_view import COLORS, WAGER, Card, Move, View
+from asynccfr.games.lost_cities_view import (
+    COLORS, LINE_COLORS, STATISTICS, WAGER, Card, Move, View, told_rules,
+)
 from asynccfr.games.parameters import Parameter, check_parameters
 from asynccfr.games.symmetry import Symmetry, equal_blocks
 from asynccfr.seeding cimport Rng
@@ -52,6 +54,8 @@ cdef class LostCities(Game):
         moves: what each action does, indexed by action.
     """
 
+    STATISTICS = STATISTICS
+    LINE_COLORS = LINE_COLORS
     PARAMETERS = (
         Parameter("colors", 5, 1, MAX_COLORS, "colours; 6 is the six-colour edition"),
         Parameter("numbers", 9, 2, MAX_RANKS - 1, "number cards of each colour, from 2 upwards"),
@@ -66,6 +70,9 @@ cdef class LostCities(Game):
             "draws from piles before only the deck is left; by default the deck's size after the deal",
         ),
     )
+
+    def rules_text(self):
+        return told_rules(self.parameters)
 
     def __init__(self, **parameters):
         """Raises GameError for parameters that are unknown, out of range or leave no deck."""
@@ -286,6 +293,18 @@ cdef class LostCitiesState(State):
 
     def information_state_string(self, int player):
         return str(self.view(player))
+
+    def statistics(self, int player):
+        opened = sum([self.table.expedition[player][c].size > 0 for c in range(self.rules.colors)])
+        return (
+            (self.pile_draws_exhausted, 1),
+            self.draws(player),
+            (opened, 1),
+            (sum(self.scores(player)), opened),
+        )
+
+    def action_to_short_string(self, int action):
+        return self.game.moves[action].short
 
     def action_to_string(self, int action):
         if self.current_player == CHANCE_PLAYER:

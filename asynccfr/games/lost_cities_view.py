@@ -1,11 +1,21 @@
-"""What one player of Lost Cities may know, as plain records: for bots, terminals and statistics."""
+"""What one player of Lost Cities may know, as plain records, and how the game speaks to people."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
+
+from asynccfr.games.statistics import Statistic
 
 WAGER = 0
 
 COLORS = ("red", "green", "white", "blue", "yellow", "purple")
+LINE_COLORS = {color: color for color in COLORS} | {"purple": "magenta", "white": "reset"}
+
+STATISTICS = (
+    Statistic("capped", "rounds that used up all draws from piles", "share", common=True),
+    Statistic("pile draws", "the share of draws that were from piles", "share", digits=0),
+    Statistic("opened", "colours opened a round"),
+    Statistic("points each", "points an opened colour", "points"),
+)
 
 
 class Card(NamedTuple):
@@ -31,6 +41,16 @@ class Move(NamedTuple):
         if self.rank is None:
             return f"draw {COLORS[self.color]} pile"
         return f"{self.kind} {Card(self.color, self.rank)}"
+
+    @property
+    def short(self) -> str:
+        """What people type for it: `p r7`, `d bw`, `pile g` or `deck`."""
+        if self.color is None:
+            return "deck"
+        color = COLORS[self.color][0]
+        if self.rank is None:
+            return f"pile {color}"
+        return f"{self.kind[0]} {color}{self.rank or 'w'}"
 
 
 class View(NamedTuple):
@@ -107,3 +127,18 @@ def _ranks(ranks: Iterable[int]) -> str:
 
 def _expedition(ranks: tuple[int, ...], score: int) -> str:
     return f"{_ranks(ranks)} ({score})" if ranks else "-"
+
+
+def told_rules(parameters: Mapping[str, object]) -> str:
+    """Rules, scoring and what may be typed, with the numbers of this edition."""
+    return """\
+Play a card to your expedition of its colour, numbers ascending and wagers before them, or discard
+it; then draw from the deck or the top of a pile, but not the card just discarded. The round ends
+when the deck is empty.
+
+An expedition that has been opened scores its numbers minus {cost}, times 1 plus {multiplier} for
+each wager, and {bonus} more if it holds {bonus_threshold} cards or more. In all, {max_pile_draws}
+draws may be from piles.
+
+`p r7` plays the red 7, `p rw` a red wager, `d b3` discards the blue 3, `deck` draws from the deck
+and `pile g` from the green pile.""".format_map(parameters)

@@ -68,6 +68,14 @@ class OpenSpielGame(PythonGame[Any]):
     def action_name(self, position: Any, action: int) -> str:
         return position.action_to_string(action)  # type: ignore[no-any-return]
 
+    def rules_text(self) -> str:
+        name = self.pyspiel_game.get_type().long_name
+        return f"{name}: a game of OpenSpiel, whose documentation has the rules."
+
+    def describe_for(self, position: Any, player: int) -> str | None:
+        text: str = position.information_state_string(player)
+        return text if "\n" in text else None  # a line is a key; more are for people to read
+
 
 def load(text: str) -> OpenSpielGame:
     """`OpenSpielGame(text)`, for the registry."""

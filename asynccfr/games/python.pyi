@@ -46,6 +46,10 @@ class PythonGame(Game, Generic[Position]):
         """A readable name of an action or chance outcome."""
     def describe(self, position: Position) -> str:
         """The position as text."""
+    def describe_for(self, position: Position, player: int) -> str | None:
+        """What the player knows, for them to read; None for the names of what they saw happen."""
+    def statistics(self, position: Position, player: int) -> Sequence[tuple[float, float]]:
+        """An `(amount, count)` for each of `STATISTICS`, at a terminal position."""
 
 class PythonState(State):
     """One history of a `PythonGame`: the positions it went through."""

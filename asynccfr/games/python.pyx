@@ -56,6 +56,7 @@ draws from. Such a game costs microseconds a step where one written in Cython co
 from types import GenericAlias
 
 from asynccfr.errors import GameError
+from asynccfr.games.seen import seen_history
 from asynccfr.games.contract cimport CHANCE_PLAYER, Game, State
 from asynccfr.seeding cimport Rng
 
@@ -98,6 +99,7 @@ cdef class PythonGame(Game):
         cdef PythonState state = PythonState.__new__(PythonState)
         state.game = state.rules = self
         state.positions = [self.start()]
+        state.steps = []
         state.current_player = self.player(state.positions[0])
         return state
 
@@ -141,12 +143,21 @@ cdef class PythonGame(Game):
         """The position as text."""
         return str(position)
 
+    def describe_for(self, position, player):
+        """What the player knows, for them to read; None for the names of what they saw happen."""
+        return None
+
+    def statistics(self, position, player):
+        """An `(amount, count)` for each of `STATISTICS`, at a terminal position."""
+        return ()
+
 
 cdef class PythonState(State):
     """One history of a `PythonGame`: the positions it went through."""
 
     cdef PythonGame rules
     cdef list positions
+    cdef list steps  # the actions and outcomes between the positions
 
     @property
     def position(self):
@@ -170,10 +181,12 @@ cdef class PythonState(State):
         position = self.rules.next(self.position, action)
         self.current_player = self.rules.player(position)
         self.positions.append(position)
+        self.steps.append(action)
         return 0
 
     cdef int retreat(self) except -1:
         self.positions.pop()
+        self.steps.pop()
         self.current_player = self.rules.player(self.position)
         return 0
 
@@ -202,6 +215,7 @@ cdef class PythonState(State):
         twin.game = twin.rules = self.rules
         twin.current_player = self.current_player
         twin.positions = self.positions.copy()
+        twin.steps = self.steps.copy()
         return twin
 
     def history_length(self):
@@ -219,8 +233,17 @@ cdef class PythonState(State):
         key = self.rules.information_state(self.position, player)
         return turn + (key.encode() if isinstance(key, str) else key)
 
+    def table_to_string(self, int player):
+        self.check_player(player)
+        text = self.rules.describe_for(self.position, player)
+        return seen_history(self.game, self.steps, player) if text is None else text
+
     def action_to_string(self, int action):
         return self.rules.action_name(self.position, action)
+
+    def statistics(self, int player):
+        self.check_player(player)
+        return tuple(self.rules.statistics(self.position, player))
 
     def __str__(self):
         return self.rules.describe(self.position)

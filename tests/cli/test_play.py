@@ -10,10 +10,11 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from asynccfr.cli.play import command, is_seen, play_round
+from asynccfr.cli.play import command, play_round
 from asynccfr.games import load_game
 from asynccfr.games.lost_cities_view import COLORS
 from asynccfr.games.python import PythonGame
+from asynccfr.games.seen import is_seen
 from asynccfr.players import make_player
 from asynccfr.seeding import Rng
 from tests.agents.crafted import craft
@@ -131,7 +132,7 @@ def test_help_and_board():
     result = play("bold", "--seed", "3", typed="help\nboard\nquit\n")
     told = " ".join(result.output.split())
     assert "`p r7` plays the red 7" in told
-    assert "An expedition that has been opened scores (sum of numbers - cost)" in told
+    assert "An expedition that has been opened scores its numbers minus 20" in told
     assert result.output.count("deck: 44 cards") == 2
 
 
@@ -215,7 +216,7 @@ def test_a_hidden_move_is_not_named(monkeypatch, capsys):
     game = Choice()
     monkeypatch.setattr(builtins, "input", lambda prompt: "left")
     state = game.new_state(0)
-    assert not is_seen(state, 0, seat=1)
+    assert not is_seen(state, 0, player=1)
     with asyncio.Runner() as runner:
         play_round(runner, state, 1, make_player("random", game), Rng(0))
     assert capsys.readouterr().out.startswith("random: moves\n")

@@ -15,6 +15,7 @@ class DuelGame:
 
     name = "duel"
     num_players = 2
+    STATISTICS = ()
 
     def __init__(self, luck=0.0, skew=0.0):
         self.luck = luck
@@ -53,6 +54,9 @@ class DuelState:
         lead = self.named[0] - self.named[1]
         extra = self.game.skew * self.luck * ((lead > 0) - (lead < 0))
         return [lead + self.luck + extra, -lead - self.luck - extra]
+
+    def statistics(self, player):
+        return ()
 
 
 class Constant(NamedTuple):

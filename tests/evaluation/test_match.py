@@ -65,8 +65,7 @@ async def test_a_player_is_exactly_even_with_itself(name):
     assert (report.score, report.score_low, report.score_high) == (0.0, 0.0, 0.0)
     assert report.win_rate == 0.5
     assert report.wins == report.losses
-    assert report.opened_a == report.opened_b
-    assert report.points_per_colour_a == report.points_per_colour_b
+    assert all(each.a == each.b for each in report.statistics)
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
@@ -77,7 +76,9 @@ async def test_naming_the_players_the_other_way_round_negates_the_score(rounds):
     there, back = await play_match(game, a, b, plan), await play_match(game, b, a, plan)
     assert there.score == -back.score != 0.0
     assert (there.wins, there.losses) == (back.losses, back.wins)
-    assert (there.opened_a, there.opened_b) == (back.opened_b, back.opened_a)
+    assert [(each.a, each.b) for each in there.statistics] == [
+        (each.b, each.a) for each in back.statistics
+    ]
 
 
 @pytest.mark.parametrize("concurrency", [1, 7, 1000])
@@ -183,7 +184,7 @@ async def test_every_registered_two_player_game_can_be_played():
         players = [make_player("random", game), make_player("random", game)]
         report = await play_match(game, *players, MatchPlan(deals=10))
         assert report.score == 0.0
-        assert (report.capped is None) == (name != "lost_cities")
+        assert bool(report.statistics) == (name == "lost_cities")
 
 
 async def test_a_game_for_three_is_refused(duel):
@@ -209,7 +210,8 @@ async def test_expeditions_are_those_of_the_final_tables():
 
     a, b = Noting(make_player("bold", game)), make_player("threshold", game)
     report = await play_match(game, a, b, MatchPlan(deals=6))
-    assert report.capped == 1.0
+    assert report.statistic("capped").a == 1.0
+    assert report.statistic("pile draws").a == 0.0
     sheets = []
     for number, state in enumerate(tables.values()):
         seat_of_a = number % 2
@@ -223,9 +225,10 @@ async def test_expeditions_are_those_of_the_final_tables():
     totals = [sum(map(sum, side)) for side in zip(*sheets, strict=True)]
     opened = [sum(map(len, side)) for side in zip(*sheets, strict=True)]
     assert report.score == pytest.approx((totals[0] - totals[1]) / 12)
-    assert (report.opened_a, report.opened_b) == pytest.approx((opened[0] / 12, opened[1] / 12))
-    assert report.points_per_colour_a == pytest.approx(totals[0] / opened[0])
-    assert report.points_per_colour_b == pytest.approx(totals[1] / opened[1])
+    found = report.statistic("opened"), report.statistic("points each")
+    assert (found[0].a, found[0].b) == pytest.approx((opened[0] / 12, opened[1] / 12))
+    assert found[1].a == pytest.approx(totals[0] / opened[0])
+    assert found[1].b == pytest.approx(totals[1] / opened[1])
 
 
 def score(ranks):

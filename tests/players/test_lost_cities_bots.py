@@ -89,8 +89,9 @@ def test_rule_bots_clearly_beat_random_and_discard_only(name, spec):
 def test_the_styles_are_what_they_are_called():
     players = make_player("cautious", GAME), make_player("bold", GAME)
     report = asyncio.run(play_match(GAME, *players, MatchPlan(deals=40)))
-    assert report.opened_a < 4 < report.opened_b
-    assert report.points_per_colour_a > report.points_per_colour_b
+    opened, points = report.statistic("opened"), report.statistic("points each")
+    assert opened.a < 4 < opened.b
+    assert points.a > points.b
 
 
 def test_discard_only_plays_nothing_and_draws_from_the_deck():
