@@ -17,7 +17,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from asynccfr.cfr.regret_matching cimport Rule
-from asynccfr.cfr.samples cimport SampleBuffer, grown
+from asynccfr.cfr.buffer cimport grown
+from asynccfr.cfr.samples cimport SampleBuffer
 from asynccfr.cfr.walk cimport Step, Walk
 from asynccfr.games.contract cimport State
 from asynccfr.seeding cimport Rng
@@ -127,7 +128,7 @@ cdef class BaselineWalk(Walk):
             step = &self.steps[self.num_steps]
             baselines = self.baselines + self.num_steps * self.state.game.num_actions
             sign = 1.0 if step.own else -1.0
-            self.histories.values[self.num_steps] = <float>(sign * follows)
+            self.histories.values_at(self.num_steps)[0] = <float>(sign * follows)
             mean = 0.0
             for i in range(self.num_legal):
                 mean += values[i] * sign * baselines[self.legal[i]]

@@ -12,7 +12,7 @@ from cpython.ref cimport Py_INCREF
 
 from asynccfr.awaiting cimport PYGEN_NEXT, PYGEN_RETURN, PySendResult, use_for_await
 from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
-from asynccfr.cfr.samples cimport grown
+from asynccfr.cfr.buffer cimport grown
 from asynccfr.games.contract cimport TERMINAL_PLAYER
 
 from asynccfr.errors import GameError

@@ -3,6 +3,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from asynccfr.cfr.buffer import ColumnBuffer
 from asynccfr.cfr.query import Query
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.games.contract import Game, State
@@ -40,20 +41,9 @@ class Decisions(NamedTuple):
     last: npt.NDArray[np.uint8]
     outcomes: npt.NDArray[np.float32]
 
-class DecisionBuffer:
-    """Growing columns of decisions, in the layout of `Decisions`."""
+class DecisionBuffer(ColumnBuffer):
     def __init__(self, game: Game) -> None: ...
-    def __len__(self) -> int: ...
-    def layout(self) -> tuple[tuple[type, int], ...]:
-        """The type of each column's entries, and how many a row has."""
-    def clear(self) -> None:
-        """Forget every decision, but keep the memory."""
-    def extend(self, other: DecisionBuffer) -> None:
-        """Append the decisions of another buffer of the same game."""
-    def digest(self, start: int = 0) -> int:
-        """A 64-bit hash of every decision in order, chained to that of earlier ones by `start`."""
-    def take(self) -> Decisions:
-        """The decisions as copied `Decisions`, leaving the buffer empty."""
+    def take(self) -> Decisions: ...
 
 class Episode(Query):
     """A game of self-play from `state`.

@@ -9,20 +9,16 @@ A `Challenge` is a game against a player who stays as it is.
 
 from typing import NamedTuple
 
-from libc.stdint cimport int8_t, int16_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.stdint cimport int8_t, int16_t, uint8_t
 
-import numpy as np
-
-from asynccfr.cfr.query cimport Query, policy_room, sample_index
+from asynccfr.cfr.buffer cimport ColumnBuffer
+from asynccfr.cfr.query cimport Query, policy_room, row_room, sample_index
 from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
-from asynccfr.cfr.samples cimport fold, grown
 from asynccfr.games.contract cimport Game, State
 from asynccfr.seeding cimport Rng
 
+from asynccfr.cfr.buffer import FLOAT32, INT8, INT16, UINT8
 from asynccfr.errors import GameError
-from asynccfr.cfr.samples import MOST_ACTIONS
 
 
 class Decisions(NamedTuple):
@@ -58,102 +54,25 @@ class Decisions(NamedTuple):
     outcomes: object
 
 
-cdef class DecisionBuffer:
-    """Growing columns of decisions, in the layout of `Decisions`."""
+cdef class DecisionBuffer(ColumnBuffer):
+    """Decisions of games for two players, in the layout of `Decisions`."""
 
     def __cinit__(self, Game game not None):
         if game.num_players != 2:
             raise GameError(f"{game}: {game.num_players} players, expected 2 for self-play")
-        if game.num_actions > MOST_ACTIONS:
-            raise GameError(f"{game}: {game.num_actions} actions, expected at most {MOST_ACTIONS}")
-        self.game = game
-        self.tensor_size = game.information_state_tensor_size
-        self.max_legal = game.max_legal_actions
-        self.quanta = 1.0 / game.tensor_quantum if game.tensor_quantum > 0 else 0.0
-        for i, (dtype, width) in enumerate(self.layout()):
-            self.columns[i].stride = np.dtype(dtype).itemsize * width
-        self.row = <float*>malloc(self.tensor_size * sizeof(float))
-        if self.row is NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        cdef int i
-        for i in range(COLUMNS):
-            free(self.columns[i].data)
-        free(self.row)
-
-    def __len__(self):
-        return self.size
-
-    def layout(self):
-        """The type of each column's entries, and how many a row has."""
-        tensor = (np.uint8 if self.quanta > 0 else np.float32, self.tensor_size)
-        each_action = (np.float32, self.max_legal)
-        return (
-            tensor, tensor, (np.int16, self.max_legal), each_action, each_action, (np.int16, 1),
-            (np.float32, 1), (np.int8, 1), (np.uint8, 1), (np.float32, 1), (np.uint8, 1),
-            (np.float32, 1),
+        tensor = (self.feature_type(), (self.tensor_size,))
+        each_action = (FLOAT32, (self.max_legal,))
+        self.lay_out(
+            (
+                tensor, tensor, (INT16, (self.max_legal,)), each_action, each_action,
+                (INT16, ()), (FLOAT32, ()), (INT8, ()), (UINT8, ()), (FLOAT32, ()),
+                (UINT8, ()), (FLOAT32, ()),
+            )
         )
-
-    cdef int reserve(self, Py_ssize_t size) except -1:
-        cdef int i
-        if size > self.capacity:
-            size = max(size, 2 * self.capacity, 16)
-            for i in range(COLUMNS):
-                self.columns[i].data = <char*>grown(
-                    self.columns[i].data, size * self.columns[i].stride
-                )
-            self.capacity = size
-        return 0
-
-    cdef void* at(self, int column, Py_ssize_t index) noexcept nogil:
-        return self.columns[column].data + index * self.columns[column].stride
-
-    cdef void write_features(self, int column, const float* row) noexcept nogil:
-        """Write an information state of the next decision; room must be reserved."""
-        cdef uint8_t* features = <uint8_t*>self.at(column, self.size)
-        cdef int i
-        if self.quanta > 0:
-            for i in range(self.tensor_size):
-                features[i] = <uint8_t><int>(row[i] * self.quanta + 0.5)
-        else:
-            memcpy(features, row, self.columns[column].stride)
-
-    def clear(self):
-        """Forget every decision, but keep the memory."""
-        self.size = 0
-
-    def extend(self, DecisionBuffer other not None):
-        """Append the decisions of another buffer of the same game."""
-        cdef int i
-        if other.game is not self.game:
-            raise ValueError("other: expected decisions of the same game object")
-        self.reserve(self.size + other.size)
-        for i in range(COLUMNS):
-            memcpy(self.at(i, self.size), other.columns[i].data, other.size * other.columns[i].stride)
-        self.size += other.size
-
-    def digest(self, uint64_t start=0):
-        """A 64-bit hash of every decision in order, chained to that of earlier ones by `start`."""
-        cdef uint64_t value = start
-        cdef int i
-        for i in range(COLUMNS):
-            value = fold(value, self.columns[i].data, self.size * self.columns[i].stride)
-        return value
 
     def take(self):
         """The decisions as copied `Decisions`, leaving the buffer empty."""
-        cdef unsigned char[::1] target
-        cdef int i
-        columns = []
-        for i, (dtype, width) in enumerate(self.layout()):
-            column = np.empty((self.size, width), dtype=dtype)
-            if self.size:
-                target = column.reshape(-1).view(np.uint8)
-                memcpy(&target[0], self.columns[i].data, self.size * self.columns[i].stride)
-            columns.append(column if i <= POLICY else column[:, 0])
-        self.size = 0
-        return Decisions(*columns)
+        return Decisions(*ColumnBuffer.take(self))
 
 
 cdef class Episode(Query):
@@ -194,11 +113,13 @@ cdef class Episode(Query):
 
     cdef int write_row(self, float* row) except -1:
         cdef DecisionBuffer decisions = self.decisions
+        cdef float* hidden
         decisions.reserve(decisions.size + 1)
         self.state.write_tensor(self.player, row)
-        decisions.write_features(FEATURES, row)
-        self.state.write_tensor(1 - self.player, decisions.row)
-        decisions.write_features(HIDDEN, decisions.row)
+        decisions.write_features(FEATURES, decisions.size, row)
+        hidden = row_room(decisions.tensor_size)
+        self.state.write_tensor(1 - self.player, hidden)
+        decisions.write_features(HIDDEN, decisions.size, hidden)
         return 0
 
     cpdef bint advance(self) except -1:

@@ -16,7 +16,8 @@ from libc.string cimport memcpy
 
 from asynccfr.cfr.regret_matching cimport Rule, policy_from_outputs
 from asynccfr.cfr.query cimport Query, policy_room, row_room, sample_index
-from asynccfr.cfr.samples cimport SampleBuffer, grown
+from asynccfr.cfr.buffer cimport grown
+from asynccfr.cfr.samples cimport SampleBuffer
 from asynccfr.games.contract cimport State
 from asynccfr.seeding cimport Rng
 
@@ -223,7 +224,7 @@ cdef class Walk(Query):
         """
         cdef int n = len(children), i
         cdef double value = 0.0
-        cdef float* values = self.advantages.values + self.opened * self.advantages.max_legal
+        cdef float* values = self.advantages.values_at(self.opened)
         cdef double* policy = policy_room(n)
         policy_from_outputs(self.rule, self.outputs, n, policy)
         for i in range(n):

@@ -12,7 +12,7 @@ from libc.string cimport memcmp, memcpy
 import numpy as np
 
 from asynccfr.cfr.query cimport Query
-from asynccfr.cfr.samples cimport fold
+from asynccfr.cfr.buffer cimport fold
 from asynccfr.games.contract cimport Game
 
 TRIAL = 16384  # lookups before a cache is judged

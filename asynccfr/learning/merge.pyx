@@ -12,7 +12,7 @@ from libc.string cimport memcmp
 
 import numpy as np
 
-from asynccfr.cfr.samples cimport fold
+from asynccfr.cfr.buffer cimport fold
 
 
 @cython.boundscheck(False)
