@@ -21,6 +21,7 @@ from asynccfr.errors import AsyncCFRError, MissingPackage, needed_by
 
 COMMANDS = {
     "train": "Train an agent, or continue a run.",
+    "sweep": "Train with several seeds and settings, and compare them.",
     "evaluate": "Play an agent against other players and report the scores.",
     "play": "Play a round against an agent.",
     "exploitability": "Measure how far an agent is from an equilibrium.",

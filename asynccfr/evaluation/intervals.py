@@ -1,7 +1,10 @@
 """Confidence intervals for means and shares of independent observations."""
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
+from math import comb
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -60,3 +63,17 @@ def t_quantile(freedom: int) -> float:
     cumulative = np.concatenate(([0.0], np.cumsum(density[1:] + density[:-1])))
     angle = float(np.interp(CONFIDENCE * cumulative[-1], cumulative, angles))
     return math.sqrt(freedom) * math.tan(angle)
+
+
+def median_interval(values: Sequence[float]) -> Interval:
+    """The median of a few values, with the order statistics around it.
+
+    They hold the true median with 95% probability, whatever the distribution, by the binomial
+    distribution of how many values lie below it; fewer than six values cannot, and all are held.
+    """
+    ordered, n = sorted(values), len(values)
+    outside, below = 0, 0  # of 2**n, how many halves of the values miss on one side
+    while 40 * (outside + comb(n, below)) <= 2**n:
+        outside, below = outside + comb(n, below), below + 1
+    skipped = max(below - 1, 0)
+    return Interval(median(ordered), ordered[skipped], ordered[n - 1 - skipped])
