@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from msgspec import Struct
 
 from asynccfr.agents import Agent
-from asynccfr.cfr.trajectory import Decisions
+from asynccfr.cfr.episode import Decisions
 from asynccfr.config import PPO, RegretActorCritic, TrainConfig
 from asynccfr.config.files import load_config
 from asynccfr.evaluation.arena import MatchPlan, play_match

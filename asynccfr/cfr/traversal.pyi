@@ -1,8 +1,8 @@
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeAlias, TypeVar
 
+from asynccfr.cfr.episode import Episode
 from asynccfr.cfr.query import Query
-from asynccfr.cfr.trajectory import Episode
 from asynccfr.cfr.walk import Walk
 
 Evaluate: TypeAlias = Callable[[Query], Awaitable[object]]

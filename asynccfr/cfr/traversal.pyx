@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from asynccfr.cfr.query cimport Query
-from asynccfr.cfr.trajectory cimport Episode
+from asynccfr.cfr.episode cimport Episode
 from asynccfr.cfr.walk cimport Walk
 
 # Answers a decision that waits, in place.

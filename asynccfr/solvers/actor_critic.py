@@ -36,7 +36,7 @@ from torch import Tensor
 
 from asynccfr import __version__
 from asynccfr.agents import Agent, AgentCard, MixtureAgent, RuleName
-from asynccfr.cfr.trajectory import Decisions
+from asynccfr.cfr.episode import Decisions
 from asynccfr.config import PPO, AverageStrategy, Inference, LastIterate, RegretActorCritic
 from asynccfr.exact.policy import Policy
 from asynccfr.games import Game

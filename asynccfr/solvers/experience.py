@@ -7,7 +7,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from asynccfr.cfr.trajectory import Decisions
+from asynccfr.cfr.episode import Decisions
 from asynccfr.learning.reservoir import Samples
 from asynccfr.networks import Network
 

@@ -10,8 +10,8 @@ import torch
 from msgspec.structs import replace
 
 from asynccfr.agents import Agent, MixtureAgent
+from asynccfr.cfr.episode import Challenge, DecisionBuffer, Decisions, Episode
 from asynccfr.cfr.regret_matching import Rule
-from asynccfr.cfr.trajectory import Challenge, DecisionBuffer, Decisions, Episode
 from asynccfr.cfr.traversal import self_play
 from asynccfr.config import AsyncDriver, Inference, ServerDriver
 from asynccfr.errors import ConfigError

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from asynccfr.cfr.episode import DecisionBuffer, Episode
 from asynccfr.cfr.query import deliver, encode
 from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.samples import SampleBuffer
-from asynccfr.cfr.trajectory import DecisionBuffer, Episode
 from asynccfr.cfr.walk import Walk
 from asynccfr.games import load_game
 from asynccfr.seeding import Rng

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from asynccfr.cfr.trajectory import Decisions
+from asynccfr.cfr.episode import Decisions
 from asynccfr.config import PPO, QPolicyGradient, RegretActorCritic, RegretMatching
 from asynccfr.games import load_game
 from asynccfr.solvers.advantages import Lesson

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from asynccfr.cfr.episode import DecisionBuffer, Episode
 from asynccfr.cfr.query import deliver, encode
 from asynccfr.cfr.regret_matching import Rule
-from asynccfr.cfr.trajectory import DecisionBuffer, Episode
 from asynccfr.errors import GameError
 from asynccfr.games import load_game
 from asynccfr.games.python import PythonGame
