@@ -12,7 +12,7 @@ cdef class Query:
     cdef int* legal
     cdef float* outputs
 
-    cdef bint turns(self) noexcept
+    cdef bint alternate(self) noexcept
     cdef int look(self) except -1
     cdef void take(self, const float* outputs) noexcept
     cdef bint play_on(self, Rng rng) except -1

@@ -49,12 +49,12 @@ cdef class Query:
         return self
 
     def __next__(self):
-        if self.turns():
+        if self.alternate():
             return self
         raise StopIteration
 
-    cdef bint turns(self) noexcept:
-        """Whether the coroutine is to suspend now: every other time."""
+    cdef bint alternate(self) noexcept:
+        """Change sides: suspend the coroutine at every other step; return whether at this one."""
         self.suspends = not self.suspends
         return not self.suspends
 
@@ -107,7 +107,7 @@ cdef class Query:
 
 
 cdef PySendResult send(PyObject* self, PyObject* argument, PyObject** result) noexcept:
-    if (<Query>self).turns():
+    if (<Query>self).alternate():
         Py_INCREF(<object>self)
         result[0] = self
         return <PySendResult>PYGEN_NEXT
