@@ -9,7 +9,7 @@ from libc.stdint cimport uint8_t, uint64_t
 import numpy as np
 
 from asynccfr.errors import GameError
-from asynccfr.exact.play cimport UNSETTLED, Board
+from asynccfr.exact.play cimport UNSETTLED
 from asynccfr.exact.private_rules cimport Node, PrivateRules, popcount
 from asynccfr.games.hidden_board cimport HiddenBoard, view_key, write_view
 

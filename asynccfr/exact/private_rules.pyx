@@ -2,8 +2,6 @@
 
 from libc.stdint cimport uint64_t
 
-from asynccfr.games.contract cimport Game
-
 
 cdef class PrivateRules:
     """What a game says of a player's tree. Hooks trust their caller.

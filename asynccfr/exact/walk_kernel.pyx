@@ -8,12 +8,10 @@ differs between games is inlined: `legal` and `play`.
 from libc.stdint cimport uint64_t
 
 from asynccfr.exact.play cimport (
-    LEFT_OUT,
     OTHER_MOVER,
     SAME_MOVER,
     SETTLED,
     Board,
-    Dice,
     Position,
     Reply,
     bid,
@@ -68,7 +66,7 @@ cdef void walk(
         sequence += 1
 
 
-cdef inline void attempt(
+cdef void attempt(
     const Rules* rules,
     const Tree* mine,
     const Tree* theirs,
