@@ -99,7 +99,7 @@ class Arm:
         return run(self.solver.traverse(iteration, 0, lambda *_: None))
 
     def speeds(self) -> list[float]:
-        """Nodes a second of each repetition; the first warms up."""
+        """Nodes per second of each repetition; the first warms up."""
         return [part.nodes / part.seconds for part in self.done[1:]]
 
     def summary(self) -> Backend:

@@ -98,8 +98,8 @@ def main(quick: bool, json: Path | None) -> None:
     """Compare the sync driver with the async driver in float32 and bfloat16.
 
     The bars: async at least 8 times sync; realised batch of a network's group at least a quarter of
-    the concurrency; at most 3.0 µs a node outside the forward; bfloat16 at least 1.4 times float32
-    where the CPU has AMX.
+    the concurrency; at most 3.0 µs per node outside the forward; bfloat16 at least 1.4 times
+    float32 where the CPU has AMX.
     """
     repetitions = 2 if quick else 4
     driver = AsyncDriver(concurrency=CONCURRENCY, max_batch=MAX_BATCH)

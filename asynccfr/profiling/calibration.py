@@ -146,7 +146,7 @@ def narrowed(subject: Subject, width: int) -> Network:
 
 
 def prediction(setting: Setting, trials: Sequence[Trial]) -> Prediction:
-    """Nodes a second of a setting, from the trials of all others."""
+    """Nodes per second of a setting, from the trials of all others."""
     others = [each for each in trials if each.setting != setting]
     alike = [each for each in others if games_alike(each.setting, setting)]
     same_network = [each for each in alike if each.setting.width == setting.width] or alike

@@ -95,7 +95,7 @@ def alternate(arms: Mapping[str, Callable[[], float]], repetitions: int) -> dict
 
 
 def microseconds(action: Callable[[], object], at_least: float = 2e-3) -> float:
-    """Microseconds a call, over as many calls as fill `at_least` seconds."""
+    """Microseconds per call, over as many calls as fill `at_least` seconds."""
     calls, started = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - started) < at_least or not calls:
         action()

@@ -66,7 +66,7 @@ class Run:
 
     @property
     def speed(self) -> float:
-        """Nodes a second."""
+        """Nodes per second."""
         return self.nodes / self.seconds
 
 

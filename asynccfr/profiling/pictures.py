@@ -44,7 +44,7 @@ def curves(axes: Axes, found: Mapping[str, Curve], per_row: bool) -> None:
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlabel("rows")
-    axes.set_ylabel("µs a row" if per_row else "µs")
+    axes.set_ylabel("µs per row" if per_row else "µs")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="x-small")
 
@@ -72,13 +72,13 @@ def step(axes: Axes, profile: Profile) -> None:
     axes.plot(positions, profile.step.whole.us / rows, "kx", label="the whole")
     axes.set_xticks(positions, [str(count) for count in rows])
     axes.set_xlabel("rows")
-    axes.set_ylabel("µs a row")
+    axes.set_ylabel("µs per row")
     axes.legend(fontsize="x-small")
 
 
 def run(axes: Axes, profile: Profile) -> None:
     account = profile.whole_run.accounting
-    axes.set_title("A whole run: parts of the wall time, µs a node")
+    axes.set_title("A whole run: parts of the wall time, µs per node")
     parts = {**account.parts_us, "unaccounted": account.unaccounted_us, "wall": account.wall_us}
     axes.barh(list(parts), list(parts.values()))
     axes.set_xlim(0, 1.15 * account.wall_us)  # room for the numbers
@@ -95,7 +95,7 @@ def run(axes: Axes, profile: Profile) -> None:
 
 def model(axes: Axes, profile: Profile) -> None:
     found = profile.calibration.predictions
-    axes.set_title(f"Nodes a second; median error {profile.calibration.median_error:.0%}")
+    axes.set_title(f"Nodes per second; median error {profile.calibration.median_error:.0%}")
     for width in sorted({each.setting.width for each in found}):
         own = [each for each in found if each.setting.width == width]
         axes.plot(

@@ -142,7 +142,7 @@ def contended(
 def compared(
     subject: Subject, devices: list[torch.device], scale: Scale, small: int
 ) -> tuple[list[float], list[float]]:
-    """Nodes a second of the first path alone and of both, in turns; batches run in threads."""
+    """Nodes per second of the first path alone and of both, in turns; batches run in threads."""
     driver = AsyncDriver(concurrency=scale.concurrency, max_batch=max(1, scale.concurrency // 2))
     solver = subject.solver(traversals=scale.traversals)
     evaluators = [

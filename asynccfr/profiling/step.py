@@ -103,7 +103,7 @@ async def apart(walks: list[Walk], evaluator: Evaluator, watch: Stopwatch) -> di
 
 
 async def whole(walks: list[Walk], evaluator: Evaluator, watch: Stopwatch) -> dict[str, float]:
-    """Seconds a step, and of each phase of it, of traversals that ask again as soon as answered."""
+    """Seconds per step, and of each phase of it, of traversals that ask again once answered."""
     size = len(walks)
     watch.reset()
     batcher = batcher_of(evaluator, max_batch=size, inline=True)

@@ -139,7 +139,7 @@ def whole_run(profile: Profile) -> RenderableType:
         f"{account.realised_batch:.0f} (last rows: how much of the batches' time was hidden; where "
         "wall time lies between the longer part, 0, and the sum, 1)"
     )
-    return table(title, ("part", "µs a node", "share"), rows)
+    return table(title, ("part", "µs per node", "share"), rows)
 
 
 def model(profile: Profile) -> RenderableType:
@@ -166,7 +166,7 @@ def model(profile: Profile) -> RenderableType:
         "measured",
         "error",
     )
-    title = f"Nodes a second; median error {profile.calibration.median_error:.0%}"
+    title = f"Nodes per second; median error {profile.calibration.median_error:.0%}"
     return table(title, columns, rows)
 
 
@@ -182,5 +182,5 @@ def placement(profile: Profile) -> RenderableType:
         )
         for number, path in enumerate(profile.placement.paths, 1)
     ]
-    columns = ("path", "fixed, µs", "µs a row", "µs a network", "alone", "together, µs")
+    columns = ("path", "fixed, µs", "µs per row", "µs per network", "alone", "together, µs")
     return table("Two evaluators", columns, rows)
