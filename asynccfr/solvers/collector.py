@@ -20,7 +20,7 @@ KINDS = {"advantages": 0, "strategies": 1, "histories": 2}
 FLUSH_SAMPLES = 4096
 
 
-class Lane(NamedTuple):
+class Intake(NamedTuple):
     """The way of one kind of samples: from the walks' attribute `kind` to a reservoir."""
 
     kind: str
@@ -60,28 +60,28 @@ class Collector:
         self.finished: list[Walk] = []
         self.digest = 0
         self.seconds = 0.0
-        self.lanes = []
+        self.intakes: list[Intake] = []
         for kind, memory in memories.items():
             if memory is not None:
                 rng = stream(seed, (RESERVOIR, iteration, traverser, KINDS[kind]))
                 buffer = SampleBuffer(game, histories=kind == "histories")
-                self.lanes.append(Lane(kind, buffer, memory, np.random.default_rng(rng.bits())))
+                self.intakes.append(Intake(kind, buffer, memory, np.random.default_rng(rng.bits())))
 
     def add(self, walk: Walk | FinishedWalk) -> None:
         """Take the samples of a finished walk."""
-        for lane in self.lanes:
-            lane.buffer.extend(getattr(walk, lane.kind))
+        for intake in self.intakes:
+            intake.buffer.extend(getattr(walk, intake.kind))
         self.nodes += walk.nodes
         self.done += 1
         if isinstance(walk, Walk):
             self.finished.append(walk)
         self.progress("traverse", self.done, self.total)
-        if max(len(lane.buffer) for lane in self.lanes) >= FLUSH_SAMPLES:
+        if max(len(intake.buffer) for intake in self.intakes) >= FLUSH_SAMPLES:
             self.flush()
 
     def flush(self) -> None:
         started = time.perf_counter()
-        for lane in self.lanes:
-            self.digest = lane.buffer.digest(self.digest)
-            lane.memory.extend(Samples(*lane.buffer.take()), self.iteration, lane.rng)
+        for intake in self.intakes:
+            self.digest = intake.buffer.digest(self.digest)
+            intake.memory.extend(Samples(*intake.buffer.take()), self.iteration, intake.rng)
         self.seconds += time.perf_counter() - started
