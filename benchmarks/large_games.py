@@ -20,7 +20,7 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import click
 import msgspec
@@ -52,6 +52,7 @@ from asynccfr.games import load_game
 from asynccfr.runs import RunFolder
 from asynccfr.seeding import Rng
 from asynccfr.solvers import make_solver
+from asynccfr.solvers.protocol import Columns
 from asynccfr.storage.durable import replace_file
 from asynccfr.training import Totals, train
 from benchmarks.common import Machine, machine, report
@@ -72,29 +73,45 @@ PLAYOUTS = 2000
 ENDLESS = 1_000_000
 
 NETWORK = MultilayerPerceptron(width=256, depth=2)
-LEARNING = {
+
+
+class Shared(TypedDict):
+    """What all self-play solvers have in common."""
+
+    network: MultilayerPerceptron
+    games: int
+    critic_learning: Learning
+
+
+SHARED: Shared = {
     "network": NETWORK,
     "games": 512,
-    "policy_learning": Learning(epochs=2, batch=1024),
     "critic_learning": Learning(epochs=1, batch=512),
 }
+FRESH = Learning(epochs=2, batch=1024)
 Q_POLICY_GRADIENT = QPolicyGradient(entropy=0.1, last_entropy=0.02)
 RULES: dict[str, DeepCFR | RegretActorCritic | PPO] = {
-    "q_policy_gradient": RegretActorCritic(strategy=Q_POLICY_GRADIENT, **LEARNING),
+    "q_policy_gradient": RegretActorCritic(
+        strategy=Q_POLICY_GRADIENT, policy_learning=FRESH, **SHARED
+    ),
     "q_policy_gradient, trace 1": RegretActorCritic(
-        strategy=Q_POLICY_GRADIENT, trace=1.0, **LEARNING
+        strategy=Q_POLICY_GRADIENT, trace=1.0, policy_learning=FRESH, **SHARED
     ),
     "regret_matching": RegretActorCritic(
-        strategy=RegretMatching(), agent=AverageStrategy(), **LEARNING
+        strategy=RegretMatching(), agent=AverageStrategy(), policy_learning=FRESH, **SHARED
     ),
     "escher": RegretActorCritic(
-        strategy=Escher(steps=40),
-        exploration=0.0,
-        agent=AverageStrategy(),
-        **{key: value for key, value in LEARNING.items() if key != "policy_learning"},
+        strategy=Escher(steps=40), exploration=0.0, agent=AverageStrategy(), **SHARED
     ),
-    "ppo": PPO(entropy=0.1, last_entropy=0.02, **LEARNING),
-    "mmd": PPO(entropy=0.1, last_entropy=0.02, proximity=0.1, clip=100.0, **LEARNING),
+    "ppo": PPO(entropy=0.1, last_entropy=0.02, policy_learning=FRESH, **SHARED),
+    "mmd": PPO(
+        entropy=0.1,
+        last_entropy=0.02,
+        proximity=0.1,
+        clip=100.0,
+        policy_learning=FRESH,
+        **SHARED,
+    ),
     "deep_cfr": DeepCFR(
         sampling=OutcomeSampling(),
         network=NETWORK,
@@ -232,7 +249,7 @@ def evaluate(folder: RunFolder) -> Point:
     )
 
 
-async def agent_of(folder: RunFolder, iteration: int, arrays: dict) -> Agent | MixtureAgent:
+async def agent_of(folder: RunFolder, iteration: int, arrays: Columns) -> Agent | MixtureAgent:
     """The agent of a checkpoint."""
     solver = make_solver(folder.config, load_game(folder.config.game))
     solver.restore(arrays)

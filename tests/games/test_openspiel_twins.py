@@ -36,7 +36,7 @@ def test_plays_as_openspiels(text):
     assert ours.num_actions == theirs.num_distinct_actions()
     assert (ours.min_utility, ours.max_utility) == (theirs.min_utility(), theirs.max_utility())
     rng = Rng(0)
-    known: dict[object, object] = {}
+    known = {}
     for _ in range(200):
         mine, other = ours.new_state(), theirs.new_initial_state()
         while not mine.is_terminal:
