@@ -42,8 +42,10 @@ class Decisions(NamedTuple):
     outcomes: npt.NDArray[np.float32]
 
 class DecisionBuffer(ColumnBuffer):
+    """Decisions of games for two players, in the layout of `Decisions`."""
     def __init__(self, game: Game) -> None: ...
-    def take(self) -> Decisions: ...
+    def take(self) -> Decisions:
+        """The decisions as copied `Decisions`, leaving the buffer empty."""
 
 class Episode(Query):
     """A game of self-play from `state`.
