@@ -1,6 +1,6 @@
 import pytest
 
-from asynccfr.cli.typed_action import NotUnderstood, typed_action
+from asynccfr.players.typed_action import NotUnderstood, typed_action
 from asynccfr.games import load_game
 
 GAME = load_game("lost_cities(colors=6)")
