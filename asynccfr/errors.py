@@ -28,6 +28,7 @@ EXTRAS = {
     "tensorboard": ("tensorboard",),
     "prometheus": ("prometheus_client",),
     "open_spiel": ("open_spiel", "pyspiel"),
+    "web": ("starlette", "uvicorn", "websockets"),
 }
 
 

@@ -19,6 +19,7 @@ FLOORS = [
     ["players", "solvers"],
     ["evaluation", "profiling"],
     ["training"],
+    ["web"],
     ["cli"],
     ["__main__"],
 ]

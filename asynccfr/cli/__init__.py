@@ -24,6 +24,7 @@ COMMANDS = {
     "sweep": "Train with several seeds and settings, and compare them.",
     "evaluate": "Play an agent against other players and report the scores.",
     "play": "Play a round against an agent.",
+    "web": "Open a table in the browser.",
     "exploitability": "Measure how far an agent is from an equilibrium.",
     "exploit": "Train an opponent against an agent and report what it wins.",
     "profile": "Measure where the time of a configuration goes.",

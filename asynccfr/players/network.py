@@ -52,6 +52,7 @@ class NetworkPlayer(BatchedPlayer[Query]):
     ) -> None:
         self.name = name
         self.rule = agent.rule
+        self.prior = agent.prior
         forward = InferenceCopy(agent.network, device=device)
         self.evaluator = Evaluator(
             [forward] * agent.game.num_players, agent.game, device=device, max_batch=max_batch
@@ -59,6 +60,16 @@ class NetworkPlayer(BatchedPlayer[Query]):
         self.batcher = Batcher(self.evaluator, max_batch=max_batch, inline=device.type == "cpu")
 
     async def act(self, state: State, rng: Rng) -> int:
+        return await self.act_by_policy(state, rng)
+
+    async def play_out(self, state: State, player: int, rng: Rng) -> float:
+        """Play the agent's policy in every seat from here to the end; the player's return."""
+        while not state.is_terminal:
+            legal = state.legal_actions()
+            state.apply(legal[0] if len(legal) == 1 else await self.act_by_policy(state, rng))
+        return state.returns()[player]
+
+    async def act_by_policy(self, state: State, rng: Rng) -> int:
         query = Query(state)
         await self.batcher(query)
         return query.sample(self.rule, rng)

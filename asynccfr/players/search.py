@@ -60,7 +60,6 @@ class SearchPlayer(NetworkPlayer):
 
     def __init__(self, agent: Agent, name: str, plan: SearchPlan = SearchPlan()) -> None:  # noqa: B008
         super().__init__(agent, name)
-        self.prior = agent.prior
         self.plan = plan
         self.moves = self.changed = 0
 
@@ -107,18 +106,9 @@ class SearchPlayer(NetworkPlayer):
         return bool(rows) and time.perf_counter() - started > self.plan.milliseconds / 1000
 
     async def rollout(self, state: State, action: int, player: int, rng: Rng) -> float:
-        """Play an action, then the agent's policy in both seats; the player's return."""
+        """Play an action, then the agent's policy in every seat; the player's return."""
         state.apply(action)
-        while not state.is_terminal:
-            legal = state.legal_actions()
-            if len(legal) > 1:
-                query = Query(state)
-                await self.batcher(query)
-                action = query.sample(self.rule, rng)
-            else:
-                (action,) = legal
-            state.apply(action)
-        return state.returns()[player]
+        return await self.play_out(state, player, rng)
 
 
 def surely_better(returns: npt.NDArray[np.float64]) -> int:

@@ -1,7 +1,7 @@
 import pytest
 
-from asynccfr.players.typed_action import NotUnderstood, typed_action
 from asynccfr.games import load_game
+from asynccfr.players.typed_action import NotUnderstood, typed_action
 
 GAME = load_game("lost_cities(colors=6)")
 NAMES = [str(move) for move in GAME.moves]

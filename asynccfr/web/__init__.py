@@ -1,0 +1,1 @@
+"""The table in the browser, and the service for programs behind it."""
