@@ -45,7 +45,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
+# Not of the session: while it is open no test of another module could run an event loop.
+@pytest.fixture(scope="module")
 def browser():
     """Headless Chromium, of the system."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
