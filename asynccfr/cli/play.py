@@ -18,7 +18,6 @@ from asynccfr.games import Game, State
 from asynccfr.games.seen import is_seen
 from asynccfr.players import CHAMPION, Player, seated
 from asynccfr.players.protocol import take_turn
-from asynccfr.players.seen import is_seen
 from asynccfr.players.typed_action import NotUnderstood, typed_action
 from asynccfr.seeding import EVALUATION, Rng, stream
 

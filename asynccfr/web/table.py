@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from asynccfr.games import Game, State
-from asynccfr.players.seen import is_seen
+from asynccfr.games.seen import is_seen
 from asynccfr.seeding import EVALUATION, stream
 from asynccfr.web.lost_cities import board_of, drawn_by
 from asynccfr.web.messages import Card, Choice, Entry, Position, Turn

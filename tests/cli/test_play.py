@@ -16,7 +16,6 @@ from asynccfr.games.lost_cities_view import COLORS
 from asynccfr.games.python import PythonGame
 from asynccfr.games.seen import is_seen
 from asynccfr.players import make_player
-from asynccfr.players.seen import is_seen
 from asynccfr.seeding import Rng
 from tests.agents.crafted import craft
 from tests.cli.command_line import ENVIRONMENT
