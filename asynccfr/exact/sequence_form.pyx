@@ -14,6 +14,8 @@ ones of players 0 and 1. Vectors over actions have shape [S], over information s
 
 from functools import cached_property, lru_cache
 
+from libc.stdlib cimport free, realloc
+
 cimport cython
 from cpython cimport array
 from cpython.exc cimport PyErr_CheckSignals
@@ -28,6 +30,16 @@ from asynccfr.errors import GameError
 from asynccfr.games.contract cimport CHANCE_PLAYER, TERMINAL_PLAYER, Game, State
 
 MAX_HISTORIES = 3_000_000
+
+
+cdef struct Frame:
+    int history
+    int player
+    int next  # of the actions or outcomes still to take, up to `end`
+    int end
+    double chance
+    int last0  # the players' last sequences
+    int last1
 
 
 def sequence_form(game, max_histories=MAX_HISTORIES):
@@ -55,8 +67,14 @@ cdef class Enumeration:
     cdef list index, keys  # index[player][key]: the information state
     cdef array.array players, first, parent, actions  # as in the layout, empty sequences -1 and -2
     cdef array.array last0, last1, payoff  # of each terminal history
-    cdef array.array path, histories, history_end  # a history of each information state
+    cdef array.array came_from, taken  # of each history: the one before it, and the step from there
+    cdef array.array histories  # one of each information state
     cdef int[:] legal
+    cdef Frame* stack
+    cdef Py_ssize_t depth, room
+
+    def __dealloc__(self):
+        free(self.stack)
 
     def __init__(self, Game game, long max_histories):
         self.game = game
@@ -66,15 +84,57 @@ cdef class Enumeration:
         self.keys = []
         self.players, self.parent = array.array("i"), array.array("i")
         self.first, self.actions = array.array("i", [0]), array.array("i")
-        self.path = array.array("i")
-        self.histories, self.history_end = array.array("i"), array.array("q")
+        self.histories = array.array("i")
         self.last0, self.last1, self.payoff = array.array("i"), array.array("i"), array.array("d")
         self.legal = np.empty(game.max_legal_actions, dtype=np.intc)
-        self.visit(1.0, -1, -2)
+        self.came_from, self.taken = array.array("i"), array.array("i")
+        self.walk()
 
-    cdef int visit(self, double chance, int last0, int last1) except -1:
-        """Walk everything below the current state; `last0` and `last1` led the players here."""
-        cdef int i, sequence
+    cdef int walk(self) except -1:
+        """Visit every history, depth first; the stack is as deep as the game is long."""
+        cdef Frame frame
+        cdef int action
+        cdef list outcomes = []  # of the chance nodes on the stack
+        self.push(self.enter(-1, -1, Frame(0, 0, 0, 0, 1.0, -1, -2), outcomes))
+        while self.depth:
+            frame = self.stack[self.depth - 1]
+            if frame.next == frame.end:
+                self.depth -= 1
+                if frame.player == CHANCE_PLAYER:
+                    outcomes.pop()
+                if self.depth:
+                    self.state.retreat()
+                continue
+            self.stack[self.depth - 1].next += 1
+            if frame.player == CHANCE_PLAYER:
+                action, probability = outcomes[-1][frame.next]
+                frame.chance *= probability
+            else:
+                action = self.actions.data.as_ints[frame.next]
+                if frame.player == 0:
+                    frame.last0 = frame.next
+                else:
+                    frame.last1 = frame.next
+            self.state.advance(action)
+            self.push(self.enter(frame.history, action, frame, outcomes))
+        return 0
+
+    cdef int push(self, Frame frame) except -1:
+        cdef Frame* stack
+        if self.depth == self.room:
+            self.room = max(64, 2 * self.room)
+            stack = <Frame*>realloc(self.stack, self.room * sizeof(Frame))
+            if stack is NULL:
+                raise MemoryError
+            self.stack = stack
+        self.stack[self.depth] = frame
+        self.depth += 1
+        return 0
+
+    cdef Frame enter(self, int came_from, int action, Frame frame, list outcomes) except *:
+        """The frame of the current state, which `action` led to; `frame` has chance and sequences."""
+        cdef int i
+        frame.history = self.num_histories
         self.num_histories += 1
         if self.num_histories > self.max_histories:
             raise GameError(
@@ -83,30 +143,20 @@ cdef class Enumeration:
             )
         if self.num_histories % 65536 == 0:
             PyErr_CheckSignals()
-
-        if self.state.current_player == TERMINAL_PLAYER:
-            self.finish(chance, last0, last1)
-        elif self.state.current_player == CHANCE_PLAYER:
-            for outcome, probability in self.state.chance_outcomes():
-                if probability > 0.0:
-                    self.descend(outcome, chance * probability, last0, last1)
-        elif self.state.current_player == 0:
-            i = self.decide(last0)
-            for sequence in range(self.first.data.as_ints[i], self.first.data.as_ints[i + 1]):
-                self.descend(self.actions.data.as_ints[sequence], chance, sequence, last1)
+        self.came_from.append(came_from)
+        self.taken.append(action)
+        frame.player = self.state.current_player
+        frame.next = frame.end = 0
+        if frame.player == TERMINAL_PLAYER:
+            self.finish(frame.chance, frame.last0, frame.last1)
+        elif frame.player == CHANCE_PLAYER:
+            outcomes.append([pair for pair in self.state.chance_outcomes() if pair[1] > 0.0])
+            frame.end = len(outcomes[-1])
         else:
-            i = self.decide(last1)
-            for sequence in range(self.first.data.as_ints[i], self.first.data.as_ints[i + 1]):
-                self.descend(self.actions.data.as_ints[sequence], chance, last0, sequence)
-        return 0
-
-    cdef int descend(self, int action, double chance, int last0, int last1) except -1:
-        self.state.advance(action)
-        self.path.append(action)
-        self.visit(chance, last0, last1)
-        self.path.pop()
-        self.state.retreat()
-        return 0
+            i = self.decide(frame.history, frame.last0 if frame.player == 0 else frame.last1)
+            frame.next = self.first.data.as_ints[i]
+            frame.end = self.first.data.as_ints[i + 1]
+        return frame
 
     cdef int finish(self, double chance, int last0, int last1) except -1:
         cdef double utility = self.state.utility(0)
@@ -117,7 +167,7 @@ cdef class Enumeration:
         self.payoff.append(chance * utility)
         return 0
 
-    cdef int decide(self, int last) except -1:
+    cdef int decide(self, int history, int last) except -1:
         """The information state of the player to move, whose last sequence is `last`."""
         cdef int player = self.state.current_player
         cdef bytes key = self.state.information_state_key(player)
@@ -131,8 +181,7 @@ cdef class Enumeration:
             for k in range(num_legal):
                 self.actions.append(self.legal[k])
             self.first.append(len(self.actions))
-            self.histories.extend(self.path)
-            self.history_end.append(len(self.histories))
+            self.histories.append(history)
             return i
         if self.parent.data.as_ints[i] != last:
             raise GameError(
@@ -179,7 +228,8 @@ class SequenceForm:
         self._last = self._place_empty(walk.last0), self._place_empty(walk.last1)
         self._payoff = np.asarray(walk.payoff)
         self._histories = np.asarray(walk.histories, dtype=np.intc)
-        self._history_end = np.asarray(walk.history_end)
+        self._came_from = np.asarray(walk.came_from, dtype=np.intc)
+        self._taken = np.asarray(walk.taken, dtype=np.intc)
 
     def _place_empty(self, sequences):
         """Move the empty sequences from -1 and -2 to S and S + 1."""
@@ -192,9 +242,28 @@ class SequenceForm:
         """All information states as one batch for a policy."""
         size = self.game.information_state_tensor_size
         tensors = np.empty((len(self.keys), size), dtype=np.float32)
-        for i, player in enumerate(self.players):
-            self.state(i).information_state_tensor(player, tensors[i])
+        for i, state in enumerate(self.states()):
+            state.information_state_tensor(self.players[i], tensors[i])
         return InformationStates(self.keys, self.players, tensors, self.legal)
+
+    def states(self):
+        """One state, moved on to each information state in turn: as many steps as the game has."""
+        cdef State state = self.game.new_state()
+        cdef int node
+        path, on_path = [0], {0}
+        for node in self._histories:
+            climbed = []
+            while node not in on_path:
+                climbed.append(node)
+                node = self._came_from[node]
+            while path[-1] != node:
+                on_path.discard(path.pop())
+                state.retreat()
+            for node in reversed(climbed):
+                state.advance(self._taken[node])
+                path.append(node)
+                on_path.add(node)
+            yield state
 
     def state(self, int i):
         """A state with information state `i` to move (one history of it)."""
@@ -205,8 +274,12 @@ class SequenceForm:
 
     def history(self, int i):
         """The actions and chance outcomes of one history of information state `i`, a list."""
-        begin = self._history_end[i - 1] if i > 0 else 0
-        return self._histories[begin : self._history_end[i]].tolist()
+        cdef int node = self._histories[i]
+        steps = []
+        while node > 0:
+            steps.append(int(self._taken[node]))
+            node = self._came_from[node]
+        return steps[::-1]
 
     def strategy(self, policy):
         """The probabilities [S] that a policy gives to every action, in float64.

@@ -10,7 +10,8 @@ class PythonGame(Game, Generic[Position]):
     """Base of games written in Python; see the module for an example.
 
     Arguments are the attributes of `Game` under the same names; `max_legal_actions` defaults to
-    `num_actions`. Positions must not be changed by any method.
+    `num_actions`. Positions must not be changed by any method. What the methods give is checked
+    where it is used; GameError names the method, what it gave and what was expected.
     """
     def __init__(
         self,

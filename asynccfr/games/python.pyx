@@ -53,19 +53,27 @@ With chance, `player` returns `CHANCE` where the game draws, and `chance_outcome
 draws from. Such a game costs microseconds a step where one written in Cython costs nanoseconds.
 """
 
+from math import isfinite
+from numbers import Integral
 from types import GenericAlias
+
+from libc.math cimport INFINITY, fabs, isfinite as is_finite, rint
 
 from asynccfr.errors import GameError
 from asynccfr.games.seen import seen_history
-from asynccfr.games.contract cimport CHANCE_PLAYER, Game, State
+from asynccfr.games.contract cimport CHANCE_PLAYER, TERMINAL_PLAYER, Game, State
 from asynccfr.seeding cimport Rng
+
+
+MAX_STEPS = 100_000
 
 
 cdef class PythonGame(Game):
     """Base of games written in Python; see the module for an example.
 
     Arguments are the attributes of `Game` under the same names; `max_legal_actions` defaults to
-    `num_actions`. Positions must not be changed by any method.
+    `num_actions`. Positions must not be changed by any method. What the methods give is checked
+    where it is used; GameError names the method, what it gave and what was expected.
     """
 
     __class_getitem__ = classmethod(GenericAlias)
@@ -94,13 +102,39 @@ cdef class PythonGame(Game):
         self.min_utility = min_utility
         self.max_utility = max_utility
         self.symmetry = symmetry
+        self.check_numbers()
+
+    cdef int check_numbers(self) except -1:
+        for attribute, holds, expected in (
+            ("num_players", self.num_players >= 1, "at least 1"),
+            ("num_actions", self.num_actions >= 1, "at least 1"),
+            (
+                "max_legal_actions",
+                1 <= self.max_legal_actions <= self.num_actions,
+                f"1 to num_actions={self.num_actions}",
+            ),
+            ("information_state_tensor_size", self.information_state_tensor_size >= 1, "at least 1"),
+            ("tensor_quantum", 0.0 <= self.tensor_quantum < INFINITY, "0 or more, and finite"),
+            (
+                "min_utility",
+                -INFINITY < self.min_utility <= self.max_utility < INFINITY,
+                f"finite, and at most max_utility={self.max_utility}",
+            ),
+        ):
+            if not holds:
+                raise GameError(
+                    f"{self.name}: {attribute}={getattr(self, attribute)}: expected {expected}"
+                )
+        return 0
 
     cdef State initial_state(self):
+        if self.num_actions < 1:
+            raise GameError(f"{type(self).__name__}: super().__init__ was not called by __init__")
         cdef PythonState state = PythonState.__new__(PythonState)
         state.game = state.rules = self
         state.positions = [self.start()]
         state.steps = []
-        state.current_player = self.player(state.positions[0])
+        state.current_player = state.mover(state.positions[0])
         return state
 
     def start(self):
@@ -166,20 +200,43 @@ cdef class PythonState(State):
 
     cdef int write_legal(self, int* actions) except -1:
         cdef int n = 0
-        legal = sorted(self.rules.legal_actions(self.position))
-        if len(legal) > self.game.max_legal_actions:
-            raise GameError(
-                f"{self.game.name}.legal_actions: {len(legal)} of them, "
-                f"but max_legal_actions={self.game.max_legal_actions}"
-            )
+        given = self.rules.legal_actions(self.position)
+        legal = sorted(given) if all([isinstance(action, Integral) for action in given]) else []
+        most = self.game.max_legal_actions
+        if not 1 <= len(legal) <= most:
+            raise self.refused("legal_actions", given, f"1 to max_legal_actions={most} integers")
+        if legal[0] < 0 or legal[-1] >= self.game.num_actions:
+            raise self.refused("legal_actions", given, f"0 to {self.game.num_actions - 1}")
         for action in legal:
             actions[n] = action
+            if n and actions[n] == actions[n - 1]:
+                raise self.refused("legal_actions", given, "each action once")
             n += 1
         return n
 
+    cdef object refused(self, str method, object given, str expected):
+        """The error for what a method of the game gave at this position."""
+        return GameError(
+            f"{self.game.name}.{method}: {brief(given)} at {brief(self.position)}: expected {expected}"
+        )
+
+    cdef int mover(self, object position) except? -2:
+        """Who is to move at a position, as the game has it."""
+        player = self.rules.player(position)
+        if isinstance(player, Integral) and (
+            player in (CHANCE_PLAYER, TERMINAL_PLAYER) or 0 <= player < self.game.num_players
+        ):
+            return player
+        raise GameError(
+            f"{self.game.name}.player: {brief(player)} at {brief(position)}: expected CHANCE, "
+            f"TERMINAL or a player from 0 to {self.game.num_players - 1}"
+        )
+
     cdef int advance(self, int action) except -1:
+        if len(self.steps) >= MAX_STEPS:
+            raise GameError(f"{self.game.name}: a game of more than {MAX_STEPS} steps; let it end")
         position = self.rules.next(self.position, action)
-        self.current_player = self.rules.player(position)
+        self.current_player = self.mover(position)
         self.positions.append(position)
         self.steps.append(action)
         return 0
@@ -187,7 +244,7 @@ cdef class PythonState(State):
     cdef int retreat(self) except -1:
         self.positions.pop()
         self.steps.pop()
-        self.current_player = self.rules.player(self.position)
+        self.current_player = self.mover(self.position)
         return 0
 
     cdef int sample_chance(self, Rng rng) except -1:
@@ -200,15 +257,31 @@ cdef class PythonState(State):
 
     cdef int write_tensor(self, int player, float* row) except -1:
         cdef int i, size = self.game.information_state_tensor_size
+        cdef double quantum = self.game.tensor_quantum, quanta
         entries = self.rules.tensor(self.position, player)
         if len(entries) != size:
             raise GameError(f"{self.game.name}.tensor: {len(entries)} floats, expected {size}")
         for i in range(size):
             row[i] = entries[i]
+            if not is_finite(row[i]):
+                raise self.refused("tensor", entries, f"finite floats (entry {i} is {entries[i]})")
+            if quantum > 0.0:
+                quanta = row[i] / quantum
+                if not 0.0 <= quanta <= 255.001 or fabs(quanta - rint(quanta)) > 1e-3:
+                    raise self.refused(
+                        "tensor", entries, f"0 to 255 times tensor_quantum={quantum} (entry {i})"
+                    )
         return 0
 
     cdef double utility(self, int player) except? -1e300:
-        return self.rules.returns(self.position)[player]
+        returns = self.rules.returns(self.position)
+        if len(returns) != self.game.num_players:
+            raise self.refused("returns", returns, f"{self.game.num_players} of them")
+        if not all([isfinite(value) for value in returns]):
+            raise self.refused("returns", returns, "finite numbers")
+        if abs(sum(returns)) > 1e-6 * max([1.0] + [abs(value) for value in returns]):
+            raise self.refused("returns", returns, "a sum of 0 (it is a zero-sum game)")
+        return returns[player]
 
     cdef State copy(self):
         cdef PythonState twin = PythonState.__new__(PythonState)
@@ -224,14 +297,27 @@ cdef class PythonState(State):
     def chance_outcomes(self):
         if self.current_player != CHANCE_PLAYER:
             raise GameError("chance_outcomes: not a chance node")
-        return sorted(self.rules.chance_outcomes(self.position))
+        given = list(self.rules.chance_outcomes(self.position))
+        outcomes = {outcome for outcome, _ in given}
+        if len(outcomes) < len(given) or not all(
+            [isinstance(outcome, Integral) and 0 <= outcome < 2**31 for outcome in outcomes]
+        ):
+            raise self.refused("chance_outcomes", given, "each outcome once, integers from 0")
+        if not all([0.0 <= probability <= 1.000001 for _, probability in given]):
+            raise self.refused("chance_outcomes", given, "probabilities from 0 to 1")
+        total = sum([probability for _, probability in given])
+        if abs(total - 1.0) > 1e-6:
+            raise self.refused("chance_outcomes", given, f"a sum of 1, not {total}")
+        return sorted(given)
 
     def information_state_key(self, int player):
         self.check_player(player)
         # Whether it is their turn or the game is over, a player knows too.
         turn = b"o" if self.is_terminal else b"m" if self.current_player == player else b"w"
         key = self.rules.information_state(self.position, player)
-        return turn + (key.encode() if isinstance(key, str) else key)
+        if not isinstance(key, (bytes, str)):
+            raise self.refused("information_state", key, "bytes or str")
+        return turn + (key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key)
 
     def table_to_string(self, int player):
         self.check_player(player)
@@ -247,3 +333,9 @@ cdef class PythonState(State):
 
     def __str__(self):
         return self.rules.describe(self.position)
+
+
+cdef str brief(object value):
+    """A value in at most a line."""
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}..."

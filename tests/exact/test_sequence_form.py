@@ -107,7 +107,7 @@ class Guess(PythonGame):
     ("spoilt", "message"),
     [
         ({"players": 3}, "3 players; exact evaluation needs two"),
-        ({"general_sum": True}, r"not zero-sum: \[2.0, 2.0\]"),
+        ({"general_sum": True}, r"returns: \[2.0, 2.0\] at .* a sum of 0"),
         ({"forgetful": True}, "player 0 forgets what they did"),
         ({"fickle": True}, "the legal actions differ"),
     ],
