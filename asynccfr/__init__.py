@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from asynccfr.batcher import BatchRecord as BatchRecord
     from asynccfr.batcher import Call as Call
     from asynccfr.batcher import QueueFull as QueueFull
-    from asynccfr.batcher import Rows as Rows
     from asynccfr.batcher import Statistics as Statistics
     from asynccfr.batcher import batched as batched
     from asynccfr.batcher.prometheus import BatcherCollector as BatcherCollector
@@ -63,7 +62,6 @@ PAGE = {
         "Batcher",
         "Call",
         "QueueFull",
-        "Rows",
         "Statistics",
         "batched",
     ],

@@ -3,7 +3,6 @@
 from asynccfr.batcher.batcher import Batcher
 from asynccfr.batcher.call import Call
 from asynccfr.batcher.decorator import batched
-from asynccfr.batcher.rows import Rows
 from asynccfr.batcher.statistics import BatchRecord, Statistics
 from asynccfr.errors import BatcherClosed, BatcherError, QueueFull
 
@@ -14,7 +13,6 @@ __all__ = [
     "BatcherError",
     "Call",
     "QueueFull",
-    "Rows",
     "Statistics",
     "batched",
 ]

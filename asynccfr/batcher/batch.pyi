@@ -12,11 +12,13 @@ class Batch(Generic[Item, Result]):
     Attributes:
         key: their common key.
         calls: in order of arrival.
-        items: what the function gets: their items, or with a row buffer an array of as many rows.
+        items: what the function gets.
         reason: "full", "idle" (nobody else could join), "window" or "closing".
         size: the sum of their sizes; the number of calls unless `size_of` is given.
-        started: seconds of `time.monotonic`.
-        seconds: how long it took, once it is finished.
+        started, oldest: when it started, when its oldest call arrived; seconds of `time.monotonic`.
+        wanted: how many callers still wait for it.
+        seconds, failed, error: how long it took, how many calls failed and the first of their
+            errors, once it is finished.
     """
     @property
     def key(self) -> Hashable: ...
@@ -32,6 +34,11 @@ class Batch(Generic[Item, Result]):
     def started(self) -> float: ...
     @property
     def seconds(self) -> float: ...
+    @property
+    def oldest(self) -> float: ...
+    failed: int
+    error: BaseException | None
+    wanted: int
     def let_go(self) -> list[Call[Result]]:
         """Return the calls and forget them: an error's traceback may refer to this batch."""
     def is_wanted(self, start: int, stop: int) -> bool:

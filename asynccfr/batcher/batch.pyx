@@ -12,11 +12,13 @@ cdef class Batch:
     Attributes:
         key: their common key.
         calls: in order of arrival.
-        items: what the function gets: their items, or with a row buffer an array of as many rows.
+        items: what the function gets.
         reason: "full", "idle" (nobody else could join), "window" or "closing".
         size: the sum of their sizes; the number of calls unless `size_of` is given.
-        started: seconds of `time.monotonic`.
-        seconds: how long it took, once it is finished.
+        started, oldest: when it started, when its oldest call arrived; seconds of `time.monotonic`.
+        wanted: how many callers still wait for it.
+        seconds, failed, error: how long it took, how many calls failed and the first of their
+            errors, once it is finished.
     """
 
     __class_getitem__ = classmethod(GenericAlias)
@@ -24,8 +26,6 @@ cdef class Batch:
     @property
     def items(self):
         cdef Call call
-        if self.buffer is not None:
-            return self.buffer.array[: len(self.calls)]
         return [call.item for call in self.calls]
 
     def let_go(self):
@@ -36,10 +36,4 @@ cdef class Batch:
     def is_wanted(self, Py_ssize_t start, Py_ssize_t stop):
         """Whether anybody still waits for one of these items."""
         cdef Call call
-        cdef Py_ssize_t i, item
-        for i in range(len(self.calls)):
-            call = self.calls[i]
-            item = i if self.indices is None else self.indices[i]
-            if start <= item < stop and call.place == RUNNING:
-                return True
-        return False
+        return any([call.place == RUNNING for call in self.calls[start:stop]])

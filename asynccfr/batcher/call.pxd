@@ -7,17 +7,17 @@ cdef enum Place:
 
 cdef class Call:
     cdef public bint _asyncio_future_blocking
-    cdef readonly object item, key, row
-    cdef readonly double arrived
+    cdef readonly object item, key, mark
+    cdef readonly double arrived, priority
     cdef object __weakref__
-    cdef object loop, owner, lane, participant, origin, outcome, callback, context
+    cdef object loop, owner, kept, lane, batch, participant, origin, outcome, callback, context
     cdef list deadline  # its entry in the batcher's heap
     cdef list more_callbacks
     cdef Py_ssize_t size
     cdef Place place
     cdef int state
 
-    cdef void succeed(self, value) noexcept
+    cpdef void succeed(self, value) noexcept
     cpdef void fail(self, error)
     cdef void run_callbacks(self)
     cdef void schedule_callbacks(self)

@@ -12,6 +12,7 @@ class Call(Coroutine[Any, Any, Result], Generic[Result]):
     Attributes:
         item: what was submitted; None once it is no longer needed.
         key: the group it is batched with.
+        priority: the higher goes first.
         arrived: when it was submitted, seconds of `time.monotonic`.
     """
 
@@ -22,6 +23,15 @@ class Call(Coroutine[Any, Any, Result], Generic[Result]):
     def key(self) -> Hashable: ...
     @property
     def arrived(self) -> float: ...
+    @property
+    def priority(self) -> float: ...
+    @property
+    def mark(self) -> Any: ...
+    def succeed(self, value: Result) -> None: ...
+    def _keep(self, subject: object) -> None:
+        """Keep an object alive until the call is done."""
+    def _belong_to(self, owner: Any) -> None:
+        """Tell `owner` if the caller gives up."""
     def get_loop(self) -> AbstractEventLoop:
         """The event loop that this call belongs to."""
     def done(self) -> bool:

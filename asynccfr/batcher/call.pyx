@@ -37,6 +37,7 @@ cdef class Call:
     Attributes:
         item: what was submitted; None once it is no longer needed.
         key: the group it is batched with.
+        priority: the higher goes first.
         arrived: when it was submitted, seconds of `time.monotonic`.
     """
 
@@ -71,7 +72,8 @@ cdef class Call:
             return False
         self.state = CANCELLED
         self.outcome = msg
-        self.owner._withdraw(self)
+        if self.owner is not None:
+            self.owner._withdraw(self)
         self.schedule_callbacks()
         return True
 
@@ -146,7 +148,7 @@ cdef class Call:
             raise self._make_cancelled_error()
         raise InvalidStateError("the call is not done yet; await it")
 
-    cdef void succeed(self, value) noexcept:
+    cpdef void succeed(self, value) noexcept:
         self.state = SUCCEEDED
         self.outcome = value
 
@@ -155,6 +157,15 @@ cdef class Call:
         self.state = FAILED
         self.outcome = Future(loop=self.loop)
         self.outcome.set_exception(error)
+
+    def _keep(self, subject):
+        """Keep an object alive until the call is done."""
+        if self.state == PENDING:
+            self.kept = subject
+
+    def _belong_to(self, owner):
+        """Tell `owner` if the caller gives up."""
+        self.owner = owner
 
     cdef void schedule_callbacks(self):
         if self.callback is None:

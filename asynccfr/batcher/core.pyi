@@ -8,16 +8,19 @@ from asynccfr.batcher.batch import Batch
 from asynccfr.batcher.call import Call
 from asynccfr.batcher.histogram import Histogram
 from asynccfr.batcher.participation import Participants
-from asynccfr.batcher.rows import RowPool
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+UNSET: Any
+
 class Core(Generic[Item, Result]):
-    max_batch: int
-    max_concurrent_batches: int
-    window: float
-    rows: RowPool | None
+    @property
+    def max_batch(self) -> int: ...
+    @property
+    def max_concurrent_batches(self) -> int: ...
+    @property
+    def window(self) -> float: ...
     forecasts: Forecasts | None
     is_open: bool
     is_closing: bool
@@ -51,17 +54,48 @@ class Core(Generic[Item, Result]):
         refuse_when_full: bool = False,
         timeout: float | None = None,
         max_concurrent_batches: int = 1,
-        fair: bool = False,
-        rows: RowPool | None = None,
+        mark: Callable[[], object] | None = None,
         forecasts: Forecasts | None = None,
+        equals: Any = None,
         clock: Callable[[], float] | None = None,
     ) -> None: ...
     def __call__(
-        self, item: Item, key: Hashable = ..., timeout: float | None = ...
-    ) -> Call[Result]: ...
+        self,
+        item: Item,
+        *,
+        key: Hashable = ...,
+        timeout: float | None = ...,
+        priority: float = 0,
+    ) -> Call[Result]:
+        """Queue an item at once; await the call for its result.
+
+        `priority` orders the items of one key, the higher the sooner, but the oldest has a place in
+        the next batch always.
+        """
+
     def submit(
-        self, item: Item, key: Hashable = ..., timeout: float | None = ...
-    ) -> Call[Result]: ...
+        self,
+        item: Item,
+        key: Hashable = ...,
+        timeout: float | None = ...,
+        priority: float = 0,
+    ) -> Call[Result]:
+        """The same, with positional arguments."""
+
+    def _submit_alone(self, item: Item, key: Any, timeout: Any, priority: float) -> Call[Any]:
+        """Submit an item, whatever equal ones there are."""
+    def _new_call(self, item: Item) -> Call[Any]:
+        """A call that is not accepted yet."""
+    def _seconds(self, timeout: Any) -> float | None:
+        """The seconds that a caller is ready to wait; None for any number."""
+    def _set_limits(self, max_batch: int, window: float, max_concurrent: int) -> None:
+        """Other limits from now on, also for what waits."""
+    def _forget_times(self) -> None:
+        """Nothing waits, and nobody will ring or give turns as was asked."""
+    def _oldest_arrival(self) -> float:
+        """When the call arrived that has waited longest; `NEVER` if none waits."""
+    def _unwanted(self, batch: Batch[Item, Result]) -> None:
+        """Every caller of an executing batch has given up."""
     def is_empty(self) -> bool: ...
     def is_at_home(self) -> bool:
         """Whether this is called in the batcher's event loop.
@@ -89,7 +123,8 @@ class Core(Generic[Item, Result]):
     def _finish(self, batch: Batch[Item, Result], outcomes: list[Any]) -> list[BaseException]:
         """Settle an executed batch, one outcome to a call; an exception fails its call.
 
-        Returns the exceptions. The callbacks of the calls are left to the owner, see `wake`.
+        Returns the exceptions that no caller was there to receive. The callbacks of the calls are left
+        to the owner, see `wake`.
         """
     def _close(self) -> None:
         """Accept nothing more; what waits is started without delay."""

@@ -6,9 +6,13 @@
 be rung at a given time, by `_set_alarm`. Times are seconds of `time.monotonic`.
 
 Every key has a lane, a queue in order of arrival. A lane is *due* when it is full or when its oldest
-call has waited the window. The agenda is a heap of lanes by the time they are due: what is due first
-starts first, so no key can be overtaken for ever. Entries of the agenda and of the heap of deadlines
-that no longer apply are recognised when they come up, and swept out before they outnumber the rest.
+call has waited the window, and never earlier than its last batch started. The agenda is a heap of
+lanes by the time they are due: what is due first starts first. So a lane that is due waits for at most
+one batch of each other lane, however busy these are. Within a lane calls of higher priority go first,
+but the oldest call always has a place in the next batch: no call is overtaken for ever.
+
+Entries of the agenda and of the heap of deadlines that no longer apply are recognised when they come
+up, and swept out before they outnumber the rest.
 """
 
 import os
@@ -34,7 +38,7 @@ from asynccfr.errors import BatcherClosed, BatcherError, QueueFull
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
 
-cdef object UNSET = object()
+UNSET = object()
 
 cdef long forks = 0  # this process is that many forks away from the first
 
@@ -48,21 +52,23 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=count_fork)
 
 
-cdef double check_timeout(timeout) except? -1:
-    cdef double seconds = NAN
+cdef double number(str name, value, str expected) except? -1:
+    """The value of an argument as a number. Raises BatcherError if it is none."""
+    cdef double found = NAN
     with suppress(TypeError):
-        seconds = timeout
-    if seconds != seconds:
-        raise BatcherError(f"timeout={timeout!r}: expected a number of seconds or None")
-    return seconds
+        found = value
+    if found != found:
+        raise BatcherError(f"{name}={value!r}: expected {expected}")
+    return found
 
 
 cdef class Core:
     cdef readonly Py_ssize_t max_batch, max_concurrent_batches
     cdef readonly double window
-    cdef readonly object key_of, size_of, capacity, timeout
-    cdef readonly object rows, forecasts
-    cdef readonly bint refuse_when_full, fair
+    cdef readonly object key_of, size_of, capacity, timeout, mark
+    cdef readonly object forecasts
+    cdef object equals
+    cdef readonly bint refuse_when_full
     cdef public object clock
 
     cdef readonly object loop
@@ -96,10 +102,10 @@ cdef class Core:
         capacity=None,
         refuse_when_full=False,
         timeout=None,
+        mark=None,
         max_concurrent_batches=1,
-        fair=False,
-        rows=None,
         forecasts=None,
+        equals=None,
         clock=None,
     ):
         self.max_batch = max_batch
@@ -109,10 +115,10 @@ cdef class Core:
         self.capacity = capacity
         self.refuse_when_full = refuse_when_full
         self.timeout = timeout
+        self.mark = mark
         self.max_concurrent_batches = max_concurrent_batches
-        self.fair = fair
-        self.rows = rows
         self.forecasts = forecasts
+        self.equals = equals
         self.clock = clock
         self.is_open = True
         self.loop = UNSET
@@ -147,33 +153,66 @@ cdef class Core:
         """Nothing is left, while closing."""
         raise NotImplementedError
 
+    def _unwanted(self, batch):
+        """Every caller of an executing batch has given up."""
+        raise NotImplementedError
+
     # What callers do.
 
-    def __call__(self, item, key=UNSET, timeout=UNSET):
-        return self.submit(item, key, timeout)
+    def __call__(self, item, *, key=UNSET, timeout=UNSET, priority=0):
+        return self.submit(item, key, timeout, priority)
 
-    cpdef Call submit(self, item, key=UNSET, timeout=UNSET):
+    cpdef Call submit(self, item, key=UNSET, timeout=UNSET, priority=0):
+        if self.equals is not None:
+            return self.equals.submit(item, key, timeout, priority)
+        return self._submit_alone(item, key, timeout, priority)
+
+    cpdef Call _submit_alone(self, item, key, timeout, priority):
+        """Submit an item, whatever equal ones there are."""
+        cdef Call call = self._new_call(item)
+        try:
+            self.accept(call, key, timeout, priority)
+        except Exception as error:  # a refusal is an answer like any other
+            call.item = call.owner = call.origin = None
+            call.fail(personal(error) if isinstance(error, StopIteration) else error)
+        return call
+
+    cpdef Call _new_call(self, item):
+        """A call that is not accepted yet."""
         cdef Call call = Call.__new__(Call)
-        cdef Running origin
-        cdef double expires = NEVER
         if not self.is_at_home():
             self._bind()
-        origin = running_here()
+        call.loop = self.loop
+        call.item = item
+        call.arrived = self.now()
+        return call
+
+    cpdef object _seconds(self, timeout):
+        """The seconds that a caller is ready to wait; None for any number."""
+        if timeout is UNSET:
+            timeout = self.timeout
+        if timeout is None:
+            return None
+        return number("timeout", timeout, "a number of seconds or None")
+
+    cdef int accept(self, Call call, key, timeout, priority) except -1:
+        cdef Running origin = running_here()
+        cdef double expires = NEVER
         if not self.is_open or (origin is not None and origin.is_within(self)):
             self._refuse()
         if key is UNSET:
-            key = None if self.key_of is None else self.key_of(item)
+            key = None if self.key_of is None else self.key_of(call.item)
         call.origin = origin
         call.owner = self
-        call.loop = self.loop
-        call.item = item
         call.key = key
-        call.size = 1 if self.size_of is None else self.measure(item)
-        call.arrived = self.now()
-        if timeout is UNSET:
-            timeout = self.timeout
+        if priority != 0:
+            call.priority = number("priority", priority, "a number, the higher the sooner")
+        call.size = 1 if self.size_of is None else self.measure(call.item)
+        timeout = self._seconds(timeout)
         if timeout is not None:
-            expires = call.arrived + check_timeout(timeout)
+            expires = call.arrived + <double>timeout
+        if self.mark is not None:
+            call.mark = self.mark()
         if self.capacity is None or self.has_room(call.size):
             self.enqueue(call, call.arrived)
         else:
@@ -183,12 +222,13 @@ cdef class Core:
             self.add_deadline(call, expires)
         if self.participants.count:
             self.note_participant(call)
-        return call
+        return 0
 
     cpdef void _withdraw(self, Call call):
         """Forget a call whose caller has given up; its place in the queue becomes free."""
         if call.place == RUNNING:
             self.abandoned += 1
+            self.leave(call)
         else:
             self.cancelled += 1
         self.release(call)
@@ -230,11 +270,12 @@ cdef class Core:
         batch.started = now
         batch.calls = lane.take(self.max_batch)
         batch.size = size - lane.size
-        if self.rows is not None:
-            rows = [call.row for call in batch.calls]
-            batch.buffer, batch.indices = self.rows.gather(lane.buffers, rows)
+        batch.wanted = len(batch.calls)
+        batch.oldest = now
         for call in batch.calls:
             call.place = RUNNING
+            call.batch = batch
+            batch.oldest = min(batch.oldest, call.arrived)
             self.queue_wait.add(now - call.arrived)
         self.queued -= len(batch.calls)
         self.queued_size -= batch.size
@@ -243,8 +284,7 @@ cdef class Core:
         if lane.live:
             if lane.size < self.max_batch:
                 lane.full_since = NEVER
-            if self.fair:
-                lane.not_before = now
+            lane.not_before = now
             self.file(lane)
         else:
             self.close_lane(lane)
@@ -254,38 +294,39 @@ cdef class Core:
     cpdef list _finish(self, Batch batch, list outcomes):
         """Settle an executed batch, one outcome to a call; an exception fails its call.
 
-        Returns the exceptions. The callbacks of the calls are left to the owner, see `wake`.
+        Returns the exceptions that no caller was there to receive. The callbacks of the calls are left
+        to the owner, see `wake`.
         """
         cdef Call call
         cdef Py_ssize_t i
-        cdef bint failed
-        cdef list errors = []
+        cdef dict unheard = {}
+        cdef set heard = set()
         batch.seconds = self.now() - batch.started
         self.execution.add(batch.seconds)
         if self.forecasts is not None:
             self.forecasts[batch.key].cost.observe(batch.size, batch.seconds)
         for i in range(len(batch.calls)):
             call = batch.calls[i]
-            outcome = outcomes[i if batch.indices is None else batch.indices[i]]
-            failed = isinstance(outcome, BaseException)
-            if failed:
-                errors.append(outcome)
-            if call.place != RUNNING:
-                continue
-            self.release(call)
-            if failed:
+            outcome = outcomes[i]
+            if isinstance(outcome, BaseException):
+                batch.failed += 1
+                batch.error = outcome if batch.error is None else batch.error
+                if call.place != RUNNING:
+                    unheard[id(outcome)] = outcome
+                    continue
+                heard.add(id(outcome))
+                self.release(call)
                 self.failed += 1
                 call.fail(personal(outcome))
-            else:
+            elif call.place == RUNNING:
+                self.release(call)
                 self.succeeded += 1
                 call.succeed(outcome)
         self.executing_batches -= 1
-        if batch.buffer is not None:
-            self.rows.recycle(batch.buffer)
         if self.queued:
             self.ask_for_turn()
         self.notice_empty()
-        return errors
+        return [error for which, error in unheard.items() if which not in heard]
 
     cpdef _ring(self):
         """The alarm has gone off: fail the calls that are past their deadline, start what is due."""
@@ -300,7 +341,9 @@ cdef class Core:
         cdef Lane lane
         cdef Call call
         lanes = [*self.lanes.values(), self.line]
-        return [call for lane in lanes for call in lane.calls[lane.first :] if call.place != NOWHERE]
+        return [
+            call for lane in lanes for call in lane.calls[lane.first :] if call.place == lane.place
+        ]
 
     cpdef _drop(self, list calls, str message):
         """Fail calls that are not done yet with BatcherClosed."""
@@ -308,6 +351,7 @@ cdef class Core:
         for call in calls:
             if call.place != NOWHERE:
                 self.closed += 1
+                self.leave(call)
                 self.release(call)
                 call.fail(BatcherClosed(message))
                 call.schedule_callbacks()
@@ -315,6 +359,33 @@ cdef class Core:
     @property
     def waiting(self):
         return self.line.live
+
+    cpdef void _set_limits(self, Py_ssize_t max_batch, double window, Py_ssize_t max_concurrent):
+        """Other limits from now on, also for what waits."""
+        cdef Lane lane
+        self.max_batch = max_batch
+        self.window = window
+        self.max_concurrent_batches = max_concurrent
+        for lane in self.lanes.values():
+            lane.full_since = self.now() if lane.size >= max_batch else NEVER
+            self.file(lane)
+        if self.queued:
+            self.ask_for_turn()
+
+    cpdef void _forget_times(self):
+        """Nothing waits, and nobody will ring or give turns as was asked."""
+        self.deadlines = []
+        self.agenda = []
+        self.alarm_at = NEVER
+        self.turn_asked = False
+
+    cpdef double _oldest_arrival(self):
+        """When the call arrived that has waited longest; `NEVER` if none waits."""
+        cdef Lane lane
+        cdef double oldest = NEVER
+        for lane in self.lanes.values():
+            oldest = min(oldest, lane.head().arrived)
+        return min(oldest, self.line.head().arrived) if self.line.live else oldest
 
     cpdef void _close(self):
         """Accept nothing more; what waits is started without delay."""
@@ -383,9 +454,6 @@ cdef class Core:
         cdef bint is_due_earlier = lane is None
         if lane is None:
             lane = Lane.__new__(Lane, call.key)
-        if self.rows is not None:
-            self.write_row(call, lane)
-        if is_due_earlier:
             self.lanes[call.key] = lane
         lane.append(call, LANE)
         self.queued += 1
@@ -396,6 +464,10 @@ cdef class Core:
         if self.forecasts is not None:
             lane.promise = self.forecasts[call.key].arrived(now, lane.live)
             is_due_earlier = is_due_earlier or lane.promise < <double>lane.entry[0]
+        # Filed anew it would come after others that are due at the same time.
+        is_due_earlier = is_due_earlier and (
+            lane.entry is None or self.due(lane) < <double>lane.entry[0]
+        )
         if is_due_earlier:
             self.file(lane)
         if <double>lane.entry[0] <= now or self.is_closing:
@@ -404,31 +476,21 @@ cdef class Core:
             self.wake_at(lane.entry[0])
         return 0
 
-    cdef int write_row(self, Call call, Lane lane) except -1:
-        try:
-            call.row = self.rows.place(lane.buffers, call.item)
-        except BaseException:
-            if lane.live == 0:
-                self.rows.abandon(lane.buffers)
-            raise
-        call.item = None
-        return 0
-
     cdef void admit(self):
         """Let those who stand in line into the queue, as far as there is room."""
         cdef Call call
         while self.line.live and (
             self.queued_size + self.line.head().size <= <Py_ssize_t>self.capacity
         ):
-            call = self.line.pop()
-            try:
-                self.enqueue(call, self.now())
-            except BaseException as error:  # from writing its row
-                self.failed += 1
-                call.place = NOWHERE
-                self.let_go(call)
-                call.fail(personal(error))
-                call.schedule_callbacks()
+            self.enqueue(self.line.pop(), self.now())
+
+    cdef void leave(self, Call call):
+        """A caller gives up; where it was the last one of a batch, nobody wants that any more."""
+        cdef Batch batch = call.batch
+        if batch is not None and call.place == RUNNING:
+            batch.wanted -= 1
+            if batch.wanted == 0:
+                self._unwanted(batch)
 
     cdef void release(self, Call call):
         """Take a call out of wherever it is."""
@@ -459,7 +521,7 @@ cdef class Core:
             (<Participant>call.participant).goes_on()
         if call.deadline is not None:
             call.deadline[2] = None  # the heap would keep the result alive
-        call.item = call.row = call.owner = call.participant = call.origin = call.deadline = None
+        call.item = call.owner = call.kept = call.batch = call.participant = call.origin = call.deadline = None
         call.lane = None
 
     # When the next batch may start.
@@ -483,8 +545,6 @@ cdef class Core:
             del self.lanes[lane.key]
         else:  # the key has changed
             self.lanes = {other.key: other for other in self.lanes.values() if other is not lane}
-        if self.rows is not None:
-            self.rows.abandon(lane.buffers)
 
     cdef Lane next_lane(self):
         """The lane that is due first, with a valid entry on top of the agenda."""
@@ -525,6 +585,7 @@ cdef class Core:
             expires, _, call = heappop(self.deadlines)
             if call is not None:
                 self.timed_out += 1
+                self.leave(call)
                 self.release(call)
                 call.fail(TimeoutError(f"no result within {expires - call.arrived:.6g} s"))
                 call.schedule_callbacks()

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Set
+from types import FunctionType
 from typing import Any
 
 from asynccfr.errors import BatcherError
@@ -35,7 +36,9 @@ def personal(error: BaseException) -> Exception:
 
 
 def faithful_copy(error: Exception) -> Exception | None:
-    for make in (copy.copy, copy_without_init):
+    written_in_python = isinstance(type(error).__init__, FunctionType)
+    makers = (copy_without_init, copy.copy) if written_in_python else (copy.copy, copy_without_init)
+    for make in makers:  # nobody expects an `__init__` to run once for every caller
         try:
             twin = make(error)
             if type(twin) is type(error) and twin is not error and str(twin) == str(error):
@@ -54,6 +57,11 @@ def copy_without_init(error: Exception) -> Exception:
     return twin
 
 
+def alike(error: BaseException, other: BaseException) -> bool:
+    """Whether two errors say the same."""
+    return type(error) is type(other) and str(error) == str(other)
+
+
 def one_each(outcomes: Outcomes, count: int) -> list[Any]:
     """One outcome for each of `count` items."""
     return outcomes if isinstance(outcomes, list) else [outcomes] * count
@@ -61,14 +69,19 @@ def one_each(outcomes: Outcomes, count: int) -> list[Any]:
 
 def outcomes_of(results: Any, count: int) -> list[Any]:
     """The batch function's results as a list of `count`; BatcherError if they are not that."""
-    if isinstance(results, list | tuple):
+    if isinstance(results, list):
         outcomes = list(results)
+    elif isinstance(results, tuple):
+        raise BatcherError(
+            f"the batch function returned a tuple of {len(results)}, which may be several values; "
+            f"expected a list of {count} results, or an array indexed by its first axis"
+        )
     elif isinstance(results, str | bytes | Mapping | Set) or not (
         hasattr(results, "__len__") and hasattr(results, "__getitem__")
     ):
         raise BatcherError(
             f"the batch function returned {type(results).__name__}, expected a sequence of "
-            f"{count} results: a list, a tuple, or an array indexed by its first axis"
+            f"{count} results: a list, or an array indexed by its first axis"
         )
     else:
         try:

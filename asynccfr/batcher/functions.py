@@ -40,3 +40,12 @@ def declare_coroutine_function(function: Any) -> None:
         inspect.markcoroutinefunction(function)
     else:
         function._is_coroutine = COROUTINE_MARK
+
+
+def takes_key(function: Callable[..., Any]) -> bool:
+    """Whether it has a keyword-only parameter `key`, for what its items have in common."""
+    try:
+        parameter = inspect.signature(function).parameters.get("key")
+    except (TypeError, ValueError):
+        return False
+    return parameter is not None and parameter.kind is parameter.KEYWORD_ONLY

@@ -1,6 +1,6 @@
 """What a batcher has done so far; the difference of two records is what happened in between."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ REASONS = ("full", "idle", "window", "closing")
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The sizes of executed batches.
+    """The sizes of executed batches; above 1024 to three digits.
 
     Attributes:
         counts: how often each size occurred.
@@ -56,6 +56,19 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True)
+class Health:
+    """How long the batcher's oldest work has been there, seconds; 0 where there is none.
+
+    Attributes:
+        queued: age of the item that waits longest.
+        executing: how long the batch that started first has been executing.
+    """
+
+    queued: float
+    executing: float
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """A snapshot; `later - earlier` covers the time between two.
 
@@ -69,6 +82,7 @@ class Statistics:
         timed_out: that missed their deadline.
         closed: whose caller got BatcherClosed.
         refused: not accepted, because the queue was full.
+        shared: calls that got the answer of an equal item, and are not counted as items.
         waiting: callers in line for room in the queue, now.
         queued: items in the queue, now.
         in_flight: items that execute, now.
@@ -87,6 +101,7 @@ class Statistics:
     timed_out: int
     closed: int
     refused: int
+    shared: int
     waiting: int
     queued: int
     in_flight: int
@@ -134,9 +149,11 @@ class BatchRecord:
         reason: "full", "idle" (nobody else could join), "window" or "closing".
         items, size: how many items; their size in the unit of `size_of`.
         failed: how many of them got an error.
+        error: the first of these.
         queue_wait_us: how long the oldest item waited, microseconds.
         execution_us: microseconds.
         ended_unix_ns: when execution ended, nanoseconds since the epoch.
+        marks: what `mark` returned for each item, in its caller's context.
     """
 
     batcher: str
@@ -145,10 +162,18 @@ class BatchRecord:
     items: int
     size: int
     failed: int
+    error: BaseException | None
     queue_wait_us: float
     execution_us: float
     ended_unix_ns: int
+    marks: Sequence[Any]
 
     @property
     def started_unix_ns(self) -> int:
         return self.ended_unix_ns - int(self.execution_us * 1e3)
+
+
+def rounded(size: int) -> int:
+    """A size to ten binary digits, rounded up, so that there are few of them."""
+    step = 1 << max(0, size.bit_length() - 10)
+    return -(-size // step) * step

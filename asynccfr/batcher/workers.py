@@ -20,7 +20,7 @@ class Workers:
     """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._jobs: Jobs = SimpleQueue()
         self._threads: list[Thread] = []
         self._unfinished = 0
@@ -28,7 +28,7 @@ class Workers:
 
     def start(self, compute: Callable[[], Any], report: Callable[[Any], None]) -> None:
         """Run `report(compute())` in a thread; neither may raise. Call `finished` after it."""
-        if self._unfinished == len(self._threads) < self._limit:
+        if self._unfinished == len(self._threads) < self.limit:
             # Daemons, because the interpreter would wait for others before it runs `finish`.
             thread = Thread(target=work, args=(self._jobs,), name="asynccfr-batch", daemon=True)
             thread.start()
@@ -48,12 +48,17 @@ class Workers:
             for thread in self._threads:
                 thread.join()
 
+    def give_up(self) -> None:
+        """Let threads that hang end with the interpreter, which waits for them no more."""
+        for thread in self._threads:
+            alive.pop(thread, None)
+
 
 def work(jobs: Jobs) -> None:
     while (job := jobs.get()) is not None:
         compute, report = job
         result = compute()
-        del job, compute  # and the row buffer, which whoever is told may need
+        del job, compute
         report(result)
         del result, report
 

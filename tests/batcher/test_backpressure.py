@@ -45,7 +45,7 @@ async def test_a_full_queue_may_turn_callers_away():
         calls[2].cancel()
         calls.append(batcher(6))
         with pytest.raises(QueueFull):
-            batcher(7)
+            await batcher(7)
         gate.let_through(3)
         assert await asyncio.gather(*calls[:2], *calls[3:]) == [0, 2, 6, 8, 12]
     assert batcher.statistics().refused == 2
@@ -118,3 +118,15 @@ async def test_a_producer_that_awaits_is_slowed_down():
         assert produced == [0, 1]
         gate.let_through(2)
         await asyncio.gather(*tasks)
+
+
+async def test_a_refusal_is_an_answer_like_any_other():
+    gate = Gate()
+    async with Batcher(gate, max_batch=1, max_queue=1, when_full="raise") as batcher:
+        first = batcher(0)
+        await turns()
+        gate.let_through(3)
+        found = await asyncio.gather(*(batcher(i) for i in range(1, 4)), return_exceptions=True)
+        assert found[0] == 2
+        assert [type(each) for each in found[1:]] == [QueueFull, QueueFull]
+        assert await first == 0

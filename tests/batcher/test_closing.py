@@ -38,8 +38,9 @@ async def test_closing_drains_the_line_too():
 async def test_calls_after_closing_are_refused(build):
     batcher = build(Recorder(), max_batch=4)
     await batcher.aclose()
+    refused = batcher(1)
     with pytest.raises(BatcherClosed, match="is closed"):
-        batcher(1)
+        await refused
     with pytest.raises(BatcherClosed):
         await batcher.submit(1)
     assert "closed" in repr(batcher)
@@ -53,7 +54,7 @@ async def test_calls_while_draining_are_refused():
     closing = asyncio.create_task(batcher.aclose())
     await turns()
     with pytest.raises(BatcherClosed):
-        batcher(2)
+        await batcher(2)
     assert "closing" in repr(batcher)
     gate.let_through()
     await closing
@@ -139,7 +140,7 @@ async def test_closing_goes_on_when_its_caller_gives_up():
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(batcher.aclose(), 0.005)
     with pytest.raises(BatcherClosed):
-        batcher(3)
+        await batcher(3)
     gate.let_through(2)
     assert await asyncio.gather(*calls) == [0, 2]
     await batcher.aclose()

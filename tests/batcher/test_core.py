@@ -2,6 +2,9 @@
 
 import asyncio
 import gc
+import os
+import random
+from collections import Counter
 
 import pytest
 
@@ -27,6 +30,9 @@ class Machine(Core):
 
     def _emptied(self):
         self.alarms.append("emptied")
+
+    def _unwanted(self, batch):
+        self.alarms.append("unwanted")
 
     def take(self):
         batch = self._take()
@@ -89,8 +95,8 @@ async def test_keys_are_served_in_the_order_they_are_due():
     assert machine.take() is None
 
 
-async def test_fair_lanes_take_turns():
-    machine = Machine(max_batch=1, fair=True, max_concurrent_batches=99)
+async def test_lanes_take_turns():
+    machine = Machine(max_batch=1, max_concurrent_batches=99)
     for i in range(3):
         machine.at(i / 10).submit(f"a{i}", "a")
     machine.at(0.5).submit("b0", "b")
@@ -209,3 +215,74 @@ async def test_every_item_is_counted_once():
     assert machine.submitted == 8
     assert (machine.abandoned, machine.cancelled, machine.failed, machine.closed) == (1, 1, 1, 2)
     assert machine.queued + machine.waiting + machine.executing == 3
+
+
+SCHEDULES = int(os.environ.get("SCHEDULES", "1000"))
+
+
+async def test_no_key_waits_for_more_than_a_batch_of_each_other():
+    """Random schedules: busy keys, windows, priorities, cancellations, several executions."""
+    for seed in range(SCHEDULES):
+        Schedule(random.Random(seed)).run()
+
+
+class Schedule:
+    """A random history of a machine, in which every start is held against the bound."""
+
+    def __init__(self, chance):
+        self.chance = chance
+        self.keys = "abcdef"[: chance.randint(2, 6)]
+        self.window = chance.choice([0, 0, 1, 3])
+        self.machine = Machine(
+            max_batch=chance.randint(1, 4),
+            window=self.window,
+            max_concurrent_batches=chance.randint(1, 3),
+        )
+        self.running = []
+        self.waiting = {key: [] for key in self.keys}
+        self.passed = (
+            Counter()
+        )  # batches of a key that started while a call was the oldest, and due
+
+    def run(self):
+        for _ in range(40):
+            getattr(
+                self, self.chance.choice(["arrive", "arrive", "crowd", "leave", "end", "wait"])
+            )()
+            while (batch := self.machine._take()) is not None:
+                self.started(batch)
+
+    def arrive(self, key=None):
+        key = key or self.chance.choice(self.keys)
+        priority = self.chance.choice([0, 0, 0, 5, -5])
+        self.waiting[key].append(self.machine.submit(object(), key, None, priority))
+
+    def crowd(self):
+        """A key that is kept full by twice as many callers as fit."""
+        for _ in range(2 * self.machine.max_batch):
+            self.arrive(self.keys[0])
+
+    def leave(self):
+        key = self.chance.choice(self.keys)
+        if self.waiting[key]:
+            self.waiting[key].pop(self.chance.randrange(len(self.waiting[key]))).cancel()
+
+    def end(self):
+        if self.running:
+            batch = self.running.pop(self.chance.randrange(len(self.running)))
+            self.machine._finish(batch, [1] * len(batch.calls))
+
+    def wait(self):
+        self.machine.time += self.chance.choice([0.5, 1, 2])
+
+    def started(self, batch):
+        now, key = self.machine.time, batch.key
+        oldest = self.waiting[key][0]
+        assert oldest in batch.calls, "the oldest has a place in the next batch"
+        self.waiting[key] = [call for call in self.waiting[key] if call not in batch.calls]
+        self.running.append(batch)
+        for other in set(self.keys) - {key}:
+            oldest = next(iter(self.waiting[other]), None)
+            if oldest is not None and oldest.arrived + self.window < now:
+                self.passed[oldest, key] += 1
+                assert self.passed[oldest, key] <= 1, "one batch of each other key at most"

@@ -105,5 +105,5 @@ async def test_a_deadline_must_be_a_number():
     async with Batcher(Recorder(), max_batch=9, inline=True) as batcher:
         for timeout in (math.nan, "soon", timedelta(seconds=1)):
             with pytest.raises(BatcherError, match="timeout=.*expected a number of seconds"):
-                batcher(1, timeout=timeout)
+                await batcher(1, timeout=timeout)
         assert batcher.statistics().items == 0

@@ -7,7 +7,6 @@ import inspect
 import pickle
 import weakref
 from abc import abstractmethod
-from concurrent.futures import Executor, Future
 from contextvars import ContextVar
 from functools import partial
 from typing import ClassVar
@@ -34,7 +33,7 @@ async def test_a_function():
     assert await double(1, timeout=60) == 2
     await double.aclose()
     with pytest.raises(BatcherClosed):
-        double(1)
+        await double(1)
 
 
 async def test_a_plain_function_as_a_context_manager():
@@ -253,36 +252,6 @@ def test_mistakes_are_told_where_the_function_is_decorated():
         def three(items): ...
 
 
-class ByPickle(Executor):
-    """Runs at once what survives being pickled, as on its way to another process."""
-
-    def submit(self, function, *arguments):
-        function, arguments = pickle.loads(pickle.dumps((function, arguments)))
-        future = Future()
-        future.set_result(function(*arguments))
-        return future
-
-
-@batched(max_batch=8, executor=ByPickle())
-def doubled(items):
-    return [2 * item for item in items]
-
-
-class Scale:
-    def __init__(self, scale):
-        self.scale = scale
-
-    @batched(max_batch=8, executor=ByPickle())
-    def apply(self, items):
-        return [self.scale * item for item in items]
-
-
-async def test_decorated_functions_run_in_processes():
-    assert await doubled(4) == 8
-    assert await Scale(3).apply(4) == 12
-    assert doubled.batcher.name == "doubled"
-
-
 async def test_classes_without_a_dictionary_are_told():
     class Slotted:
         __slots__ = ()
@@ -311,3 +280,24 @@ async def test_batchers_and_calls_are_not_copied(copied):
             with pytest.raises(TypeError, match="cannot pickle"):
                 copied(original)
         assert await call == 1
+
+
+async def test_objects_with_batched_methods_are_freed_at_once():
+    class Embedder:
+        @batched(max_batch=8)
+        async def embed(self, items):
+            return [(id(self), item) for item in items]
+
+    gc.disable()
+    try:
+        embedder = Embedder()
+        gone = weakref.ref(embedder)
+        assert await embedder.embed(1) == (id(embedder), 1)
+        del embedder
+        assert gone() is None
+        call = Embedder().embed(2)  # kept alive by those who wait
+        assert (await call)[1] == 2
+        bound = Embedder().embed
+        assert (await bound(3))[1] == 3
+    finally:
+        gc.enable()

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from asynccfr.batcher import Batcher, BatcherError, Rows
+from asynccfr.batcher import Batcher, BatcherError
 from tests.batcher.support import Gate, Recorder, ThreadGate, turns, until
 
 HOUR_US = 3.6e9
@@ -160,10 +160,9 @@ async def test_between_two_batches_in_the_loop_their_callers_and_the_loop_get_a_
     assert record.batches == [[1, 2], [3, 1, 2]]
 
 
-@pytest.mark.parametrize("fair", [False, True])
-async def test_no_key_starves(fair):
+async def test_no_key_starves():
     gate = Gate()
-    async with Batcher(gate, max_batch=2, fair=fair) as batcher:
+    async with Batcher(gate, max_batch=2) as batcher:
         heavy = [batcher.submit(i, "heavy") for i in range(10)]
         light = batcher.submit(100, "light")
         await turns()
@@ -171,7 +170,7 @@ async def test_no_key_starves(fair):
             gate.let_through()
             await turns()
         served = [batch[0] for batch in gate.batches]
-        assert served == ([0, 100, 2, 4, 6, 8] if fair else [0, 2, 4, 6, 8, 100])
+        assert served == [0, 100, 2, 4, 6, 8]
         await asyncio.gather(*heavy, light)
 
 
@@ -310,10 +309,9 @@ class Changing:
         return self.hash
 
 
-@pytest.mark.parametrize("rows", [None, Rows((2,))])
-async def test_a_key_that_changes_keeps_nobody_waiting(rows):
+async def test_a_key_that_changes_keeps_nobody_waiting():
     keys = [Changing() for _ in range(3)]
-    batcher = Batcher(list, max_batch=8, batch_window_us=2000, inline=True, rows=rows)
+    batcher = Batcher(list, max_batch=8, batch_window_us=2000, inline=True)
     async with batcher, asyncio.timeout(30):
         calls = [batcher((i, i), key=key) for i, key in enumerate(keys)]
         for i, key in enumerate(keys):
@@ -321,3 +319,26 @@ async def test_a_key_that_changes_keeps_nobody_waiting(rows):
         calls[0].cancel()
         assert [tuple(await call) for call in calls[1:]] == [(1, 1), (2, 2)]
         assert [tuple(await batcher((3, 3), key=key)) for key in keys] == [(3, 3)] * 3
+
+
+async def test_priority_overtakes_but_starves_nobody():
+    gate = Gate()
+    async with Batcher(gate, max_batch=2) as batcher:
+        calls = [batcher("first")]
+        await turns()
+        calls += [batcher(f"low {i}", priority=-1) for i in range(2)]
+        calls += [batcher(f"high {i}", priority=1) for i in range(4)]
+        gate.let_through(9)
+        await asyncio.gather(*calls)
+    assert gate.batches == [
+        ["first"],
+        ["low 0", "high 0"],
+        ["low 1", "high 1"],
+        ["high 2", "high 3"],
+    ]
+
+
+async def test_a_second_argument_is_no_key():
+    async with Batcher(Recorder(), max_batch=4, inline=True) as batcher:
+        with pytest.raises(TypeError):
+            batcher(1, 2)

@@ -10,14 +10,17 @@ import pytest
 EXAMPLES = Path(__file__).parent / "examples"
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "asynccfr" / "batcher" / "README.md"
-PRINTS = {"basics": "[4, 6, 3, 5]", "decorated": "[0.5, 1.5]", "rows": "[True, False]"}
+PRINTS = {
+    "basics": "[4, 6, 3, 5]",
+    "decorated": "[0.5, 1.5]",
+    "shapes": "4 x 4\n1 x 8\n[6, 16, 35]",
+}
 
 
 @pytest.mark.parametrize("name", PRINTS)
 def test_it_runs(name):
     command = [sys.executable, "-W", "error", "-m", f"tests.batcher.examples.{name}"]
-    root = ROOT
-    run = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=100)
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=100)
     assert run.stdout.strip() == PRINTS[name], run.stderr
 
 

@@ -2,14 +2,14 @@
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pytest
+import uvloop
 
-from asynccfr.batcher import Batcher, BatcherError, Rows
+from asynccfr.batcher import Batcher, BatcherError
 from tests.batcher.support import turns
 
 ITEMS = list(range(5))
@@ -107,8 +107,6 @@ class Unspeakable(Exception):
         (StopAsyncIteration(1), StopAsyncIteration),
         (GeneratorExit(), BatcherError),
         (asyncio.CancelledError(), BatcherError),
-        (KeyboardInterrupt(), BatcherError),
-        (SystemExit(3), BatcherError),
         (TimeoutError("the function's own"), TimeoutError),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else type(value).__name__,
@@ -116,8 +114,6 @@ class Unspeakable(Exception):
 async def test_whatever_is_raised_callers_get_an_error_and_the_batcher_goes_on(
     build, original, expected
 ):
-    reports = []
-    asyncio.get_running_loop().set_exception_handler(lambda loop, report: reports.append(report))
     async with build(Faulty(raising(original)), max_batch=5) as batcher:
         errors = await outcomes(batcher)
         assert {type(error) for error in errors} <= {expected, BatcherError}
@@ -128,10 +124,56 @@ async def test_whatever_is_raised_callers_get_an_error_and_the_batcher_goes_on(
             if isinstance(original, StopIteration) and cause is not original:
                 cause = cause.__cause__  # Python has a coroutine raise RuntimeError for it
             assert cause is original
-        assert getattr(errors[0], "code", 3) == 3
         assert await outcomes(batcher) == ITEMS
-    reported = [report["exception"] for report in reports]
-    assert reported == ([original] if isinstance(original, KeyboardInterrupt | SystemExit) else [])
+
+
+@pytest.mark.parametrize("isolate_errors", [False, True])
+@pytest.mark.parametrize("original", [KeyboardInterrupt(), SystemExit(3)], ids=repr)
+@pytest.mark.parametrize("new_event_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+@pytest.mark.parametrize("inline", [True, False])
+def test_ctrl_c_fails_the_callers_and_stops_the_loop(
+    inline, new_event_loop, original, isolate_errors
+):
+    def interrupted(items):
+        raise original
+
+    async def interrupted_later(items):
+        await asyncio.sleep(0)
+        raise original
+
+    batcher = Batcher(
+        interrupted if inline else interrupted_later,
+        max_batch=5,
+        inline=inline,
+        isolate_errors=isolate_errors,
+    )
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        callers = []
+
+        async def main():
+            callers.extend(batcher(item) for item in ITEMS)
+            await asyncio.sleep(30)
+
+        with pytest.raises(type(original)):
+            runner.get_loop().run_until_complete(main())
+        errors = runner.run(gathered(callers))
+        assert {type(error) for error in errors} == {BatcherError}
+        assert {error.__cause__ for error in errors} == {original}
+        runner.run(batcher.aclose())
+
+
+async def gathered(callers):
+    return await asyncio.gather(*callers, return_exceptions=True)
+
+
+async def test_an_interruption_in_a_thread_is_reported():
+    reports = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, report: reports.append(report))
+    original = SystemExit(3)
+    async with Batcher(Faulty(raising(original)), max_batch=5) as batcher:
+        assert {type(error) for error in await outcomes(batcher)} == {BatcherError}
+        assert await outcomes(batcher) == ITEMS
+    assert [report["exception"] for report in reports] == [original]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +227,6 @@ async def test_the_function_may_change_its_list(build, pad):
 async def test_results_may_be_any_array_indexed_by_its_first_axis(build):
     torch = pytest.importorskip("torch")
     for results in (
-        lambda items: tuple(items),
         lambda items: np.array(items),
         lambda items: np.array(items)[:, None] * [1, 2],
         lambda items: torch.tensor(items),
@@ -240,6 +281,109 @@ async def test_bisecting_finds_exactly_the_poisonous_items(build, poison):
     assert batcher.statistics().batches == 1
 
 
+async def test_an_outage_is_not_bisected(build):
+    sizes = []
+
+    def down(items):
+        sizes.append(len(items))
+        raise ConnectionError("no route to the database")
+
+    async with build(down, max_batch=64, isolate_errors=True) as batcher:
+        errors = await outcomes(batcher, range(64))
+    assert {type(error) for error in errors} == {ConnectionError}
+    assert sizes == [64, 32, 32]
+
+
+@pytest.mark.parametrize(
+    "isolate_errors", [ValueError, (ValueError, KeyError), lambda error: "digest" in str(error)]
+)
+async def test_only_errors_that_are_worth_it_are_bisected(build, isolate_errors):
+    sizes = []
+
+    def picky(items):
+        sizes.append(len(items))
+        if "down" in items:
+            raise ConnectionError
+        if 3 in items:
+            raise ValueError("cannot digest 3")
+        return items
+
+    async with build(picky, max_batch=8, isolate_errors=isolate_errors) as batcher:
+        assert sum(isinstance(each, Exception) for each in await outcomes(batcher, range(8))) == 1
+        sizes.clear()
+        errors = await outcomes(batcher, [*range(7), "down"])
+    assert {type(error) for error in errors} == {ConnectionError}
+    assert sizes == [8]
+
+
+async def test_a_tuple_may_be_several_values_and_is_refused(build):
+    async with build(lambda items: ([1, 2], [0.1, 0.2]), max_batch=2) as batcher:
+        errors = await outcomes(batcher, range(2))
+    assert {type(error) for error in errors} == {BatcherError}
+    assert "a tuple of 2" in str(errors[0])
+
+
+async def test_errors_that_nobody_receives_are_reported(build):
+    reports, records = [], []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, report: reports.append(report))
+    late = RuntimeError("after everybody had left")
+    gate = threading.Event()
+
+    def fail(items):
+        gate.wait(10)
+        raise late
+
+    async with Batcher(fail, max_batch=4, on_batch=records.append) as batcher:
+        calls = [batcher(item, timeout=0.01) for item in range(2)]
+        await asyncio.gather(*calls, return_exceptions=True)
+        gate.set()
+    assert [report["exception"] for report in reports] == [late]
+    assert [record.error for record in records] == [late]
+
+
+async def test_the_init_of_an_error_does_not_run_for_every_caller(build):
+    made = []
+
+    class Counted(Exception):
+        def __init__(self, text):
+            super().__init__(text)
+            made.append(text)
+
+    async with build(Faulty(raising(Counted("once"))), max_batch=5) as batcher:
+        errors = await outcomes(batcher)
+    assert {type(error) for error in errors} == {Counted}
+    assert made == ["once"]
+
+
+@pytest.mark.parametrize("isolate_errors", [False, True])
+async def test_a_task_factory_that_raises_wedges_nobody(isolate_errors):
+    async def echo(items):
+        return items
+
+    loop = asyncio.get_running_loop()
+    async with Batcher(echo, max_batch=4, isolate_errors=isolate_errors) as batcher:
+        calls = [batcher(item) for item in range(3)]
+        loop.set_task_factory(lambda *arguments, **options: 1 / 0)
+        async with asyncio.timeout(10):
+            errors = await asyncio.gather(*calls, return_exceptions=True)
+            loop.set_task_factory(None)
+            assert {type(error) for error in errors} == {ZeroDivisionError}
+            assert await batcher(7) == 7
+
+
+@pytest.mark.parametrize("inline", [True, False])
+async def test_the_function_learns_its_key(inline):
+    def scaled(items, *, key):
+        return [key * item for item in items]
+
+    async def scaled_later(items, *, key):
+        return scaled(items, key=key)
+
+    for function in (scaled, scaled if inline else scaled_later):
+        async with Batcher(function, max_batch=4, inline=inline) as batcher:
+            assert await asyncio.gather(batcher(1, key=2), batcher(1, key=3)) == [2, 3]
+
+
 async def test_bisecting_finds_the_item_that_has_no_result(build):
     def forgetful(items):
         return [item for item in items if item != 3]
@@ -250,7 +394,7 @@ async def test_bisecting_finds_the_item_that_has_no_result(build):
     assert values == [0, 1, 2, 4]
 
 
-async def test_an_interruption_is_not_bisected(build):
+async def test_an_interruption_is_not_bisected():
     attempts = []
 
     def interrupted(items):
@@ -258,7 +402,7 @@ async def test_an_interruption_is_not_bisected(build):
         raise SystemExit(1)
 
     asyncio.get_running_loop().set_exception_handler(lambda loop, report: None)
-    async with build(interrupted, max_batch=5, isolate_errors=True) as batcher:
+    async with Batcher(interrupted, max_batch=5, isolate_errors=True) as batcher:
         assert {type(error) for error in await outcomes(batcher)} == {BatcherError}
     assert attempts == [5]
 
@@ -301,15 +445,6 @@ async def test_an_object_with_an_async_call_is_asynchronous():
         async with Batcher(model, max_batch=5) as batcher:
             assert await batcher(1) == 1
     assert Batcher(Model(), max_batch=5).name == "Model"
-
-
-async def test_an_executor_that_has_been_shut_down():
-    executor = ThreadPoolExecutor(1)
-    async with Batcher(lambda items: items, max_batch=5, executor=executor) as batcher:
-        assert await batcher(1) == 1
-        executor.shutdown()
-        with pytest.raises(RuntimeError, match="shutdown"):
-            await batcher(1)
 
 
 async def test_a_batch_function_may_use_another_batcher():
@@ -383,13 +518,10 @@ async def test_a_hook_that_fails_is_reported_and_harms_nobody(build):
         ({"max_concurrent_batches": 0}, "max_concurrent_batches=0"),
         ({"adaptive": True}, "adaptive=True: expected a batch_window_us above 0"),
         ({"inline": True, "max_concurrent_batches": 2}, "inline=True"),
-        ({"inline": True, "executor": ThreadPoolExecutor(1)}, "inline=True"),
-        ({"executor": 4}, "executor=4: expected None or a concurrent.futures.Executor"),
         ({"key": "model"}, "key='model': expected None or a plain function"),
         ({"key": asyncio.sleep}, "key=<function sleep"),
         ({"size_of": 3}, "size_of=3"),
         ({"on_batch": asyncio.sleep}, "on_batch=<function sleep"),
-        ({"rows": (3,)}, "rows=\\(3,\\): expected None or Rows"),
     ],
 )
 def test_options_out_of_range(options, message):
@@ -442,21 +574,6 @@ async def test_an_array_without_dimensions_is_no_sequence(build):
         assert await outcomes(batcher) == ITEMS
 
 
-async def test_an_executor_shut_down_with_its_queue_fails_the_callers():
-    executor = ThreadPoolExecutor(1)
-    gate = threading.Event()
-    executor.submit(gate.wait, 30)
-    batcher = Batcher(lambda items: items, max_batch=8, executor=executor)
-    calls = [batcher(item) for item in ITEMS]
-    await turns(3)
-    executor.shutdown(wait=False, cancel_futures=True)
-    gate.set()
-    async with asyncio.timeout(30):
-        found = await asyncio.gather(*calls, return_exceptions=True)
-        await batcher.aclose()
-    assert all(isinstance(each, BatcherError) for each in found)
-
-
 async def test_a_hook_that_is_cancelled_keeps_no_caller_waiting():
     def hook(record):
         raise asyncio.CancelledError
@@ -464,23 +581,6 @@ async def test_a_hook_that_is_cancelled_keeps_no_caller_waiting():
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
     async with Batcher(lambda items: items, max_batch=8, inline=True, on_batch=hook) as batcher:
         assert await outcomes(batcher) == ITEMS
-
-
-async def test_stop_iteration_from_writing_a_row_fails_only_its_caller():
-    def write(item, row):
-        if item == "bad":
-            raise StopIteration
-        row[:] = item
-
-    rows = Rows((1,), np.float32, write=write)
-    async with Batcher(
-        lambda array: array[:, 0].tolist(), max_batch=1, max_queue=1, inline=True, rows=rows
-    ) as batcher:
-        calls = [batcher(item) for item in (1, "bad", 3)]
-        async with asyncio.timeout(30):
-            found = await asyncio.gather(*calls, return_exceptions=True)
-    assert (found[0], found[2]) == (1.0, 3.0)
-    assert isinstance(found[1], BatcherError)
 
 
 async def test_a_note_on_one_error_is_not_on_the_others(build):
@@ -530,9 +630,11 @@ async def test_bisecting_gives_the_event_loop_turns():
             ticks += 1
 
     ticking = asyncio.create_task(tick())
-    async with Batcher(
-        raising(ValueError("all of them")), max_batch=2000, inline=True, isolate_errors=True
-    ) as batcher:
+
+    def fail(items):
+        raise ValueError(items)
+
+    async with Batcher(fail, max_batch=2000, inline=True, isolate_errors=True) as batcher:
         errors = await outcomes(batcher, range(2000))
     ticking.cancel()
     assert {type(error) for error in errors} == {ValueError}

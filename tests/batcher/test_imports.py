@@ -19,9 +19,3 @@ def loaded_after(statement):
 )
 def test_importing_the_batcher_loads_nothing_heavy(statement):
     assert loaded_after(statement) == []
-
-
-def test_numpy_is_loaded_for_row_buffers_only():
-    make = "from asynccfr.batcher import Batcher, Rows\nBatcher(list, max_batch=2"
-    assert loaded_after(make + ")") == []
-    assert loaded_after(make + ", rows=Rows((3,)))") == ["numpy"]

@@ -35,19 +35,36 @@ async def test_a_second_loop_is_refused_at_once(build):
         assert await batcher(2) == 4
 
 
-async def test_the_loop_of_a_batcher_may_be_closed_by_now():
-    batcher = Batcher(Recorder(), max_batch=2)
+async def test_a_batcher_moves_on_when_its_loop_is_closed(build):
+    batcher = build(Recorder(), max_batch=2, batch_window_us=100, timeout=60)
 
     async def use():
-        return await batcher(1)
+        return await asyncio.gather(batcher(1), batcher(2), batcher(3))
 
     def use_twice():
-        assert asyncio.run(use()) == 2
-        with pytest.raises(BatcherError, match="which is closed"):
-            asyncio.run(use())
+        for _ in range(2):
+            assert asyncio.run(use()) == [2, 4, 6]
 
     await in_thread(use_twice)
+    assert await use() == [2, 4, 6]
     await batcher.aclose()
+
+
+async def test_a_batcher_stays_where_calls_still_wait():
+    batcher = Batcher(Recorder(), max_batch=2, batch_window_us=1e9, inline=True)
+
+    async def leave_one_behind():
+        batcher(1)
+
+    async def use():
+        with pytest.raises(BatcherError, match="which is closed, with calls that wait"):
+            batcher(2)
+
+    def use_twice():
+        asyncio.run(leave_one_behind())
+        asyncio.run(use())
+
+    await in_thread(use_twice)
 
 
 async def test_a_batcher_made_before_there_is_a_loop(build):

@@ -8,6 +8,9 @@ import urllib.request
 
 import pytest
 
+from asynccfr.batcher import Batcher
+from tests.batcher.support import Gate, turns, until
+
 torch = pytest.importorskip("torch")
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
@@ -26,9 +29,11 @@ class Doubling(torch.nn.Module):  # type: ignore[name-defined,misc]
         super().__init__()
         self.open = threading.Event()
         self.open.set()
+        self.asked = False
         self.rows = 0
 
     def forward(self, rows):
+        self.asked = True
         assert self.open.wait(30)
         self.rows += len(rows)
         return 2 * rows.sum(dim=1, keepdim=True)
@@ -65,7 +70,7 @@ def outcome(port, what):
     return count
 
 
-def until(condition):
+def wait_for(condition):
     pause = threading.Event()
     for _ in range(3000):
         if condition():
@@ -125,7 +130,7 @@ def test_a_full_queue_is_503_and_a_missed_deadline_504(loop_name):
         model.open.set()
         assert set(statuses) == {503, 504}
         assert statuses.count(504) >= 3
-        until(lambda: asyncio.run(load(port)).count(200) > 0)
+        wait_for(lambda: asyncio.run(load(port)).count(200) > 0)
 
 
 @pytest.mark.parametrize("behind", ["nothing", "a middleware"])
@@ -167,3 +172,84 @@ async def test_the_service_may_start_again():
     for _ in range(2):
         async with app.router.lifespan_context(app) as state:
             assert await state["batcher"]([1.0, 2.0]) == 6.0
+
+
+class Connection:
+    """What `while_connected` needs of a request."""
+
+    def __init__(self):
+        self.gone = asyncio.Event()
+
+    async def receive(self):
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+
+async def started(connection, batcher):
+    from tests.batcher.examples.service import while_connected
+
+    waiting = asyncio.create_task(while_connected(connection, batcher(1)))
+    await until(lambda: batcher.executing)
+    await turns()  # for what watches the connection
+    return waiting
+
+
+async def test_only_a_client_that_hung_up_is_499():
+    from fastapi import HTTPException
+
+    from tests.batcher.examples.service import while_connected
+
+    async with Batcher(Gate(), max_batch=1) as batcher:
+        connection = Connection()
+        waiting = await started(connection, batcher)
+        connection.gone.set()
+        with pytest.raises(HTTPException) as caught:
+            await waiting
+        assert caught.value.status_code == 499
+
+        waiting = await started(Connection(), batcher)
+        waiting.cancel()  # as by uvicorn, at the end of its graceful timeout
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await while_connected(Connection(), batcher(1))
+
+        connection = Connection()
+        waiting = await started(connection, batcher)
+        connection.gone.set()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert batcher.statistics().abandoned == 4
+
+
+async def test_at_the_end_of_its_graceful_timeout_the_server_cancels_a_request(caplog):
+    """Which is 500 then; a 499 would say that the client had gone."""
+    import uvicorn
+
+    from tests.batcher.examples.service import service
+
+    model = Doubling()
+    model.open.clear()
+    config = uvicorn.Config(
+        service(model), host="127.0.0.1", port=0, log_config=None, timeout_graceful_shutdown=1
+    )
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server.serve())
+    await until(lambda: server.started)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(
+        b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b'Content-Length: 19\r\n\r\n{"features": [1.0]}'
+    )
+    await until(lambda: model.asked)
+    server.should_exit = True
+    answer = await reader.readuntil(b"\r\n")
+    model.open.set()
+    writer.close()
+    await serving
+    assert b" 500 " in answer
+    assert "timeout graceful shutdown exceeded" in caplog.text

@@ -33,6 +33,7 @@ class Histories(RuleBasedStateMachine):
         self.calls = {}
         self.order = []
         self.expires = {}
+        self.priority = {}
         self.expected = {}
         self.started = {}
         self.closed = False
@@ -59,30 +60,48 @@ class Histories(RuleBasedStateMachine):
         assert len(keys) == 1
         assert 1 <= len(items) <= MAX_BATCH
         waiting = [item for item in self.order if item[0] in keys and self.is_waiting(item)]
-        assert items == waiting[: len(items)], "FIFO within a key"
+        queued = [item for item in waiting if item in items or not self.in_line(item)]
+        oldest, *others = queued
+        others.sort(key=lambda item: -self.priority[item])
+        assert items == [oldest, *others][: len(items)], "the oldest, then by priority and arrival"
         assert len(items) == MAX_BATCH or len(waiting) == len(items) or len(self.order) > MAX_QUEUE
         for item in items:
             assert self.expires[item] > self.now, "past its deadline"
             self.expected[item] = "running"
         gate = asyncio.get_running_loop().create_future()
         self.started[gate] = items
-        return await gate
+        try:
+            return await gate
+        except asyncio.CancelledError:
+            assert not any(self.expected[item] == "running" for item in items), "still wanted"
+            self.started.pop(gate, None)
+            raise
+
+    def in_line(self, item):
+        """Whether it waits for room in the queue, where the order is that of arrival."""
+        waiting = [other for other in self.order if self.is_waiting(other)]
+        return item in waiting[MAX_QUEUE:]
 
     def is_waiting(self, item):
         return self.expected[item] == "waiting"
 
-    @rule(key=st.integers(0, 2), timeout=st.one_of(st.none(), st.integers(0, 5)))
-    def submit(self, key, timeout):
+    @rule(
+        key=st.integers(0, 2),
+        timeout=st.one_of(st.none(), st.integers(0, 5)),
+        priority=st.sampled_from([0, 0, 1, -1]),
+    )
+    def submit(self, key, timeout, priority):
         async def submit():
             if self.closed:
                 with pytest.raises(BatcherClosed):
-                    self.batcher.submit((key, -1), key)
+                    await self.batcher.submit((key, -1), key)
                 return
             item = (key, len(self.calls))
             self.order.append(item)
             self.expires[item] = float("inf") if timeout is None else self.now + timeout
             self.expected[item] = "waiting"
-            self.calls[item] = self.batcher.submit(item, key, timeout)
+            self.priority[item] = priority
+            self.calls[item] = self.batcher.submit(item, key, timeout, priority)
             if timeout == 0:
                 self.expected[item] = TimeoutError
 

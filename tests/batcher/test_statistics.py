@@ -136,3 +136,20 @@ async def test_what_is_in_flight():
         assert isinstance(batcher, Core)
         gate.let_through(2)
         await asyncio.gather(*calls)
+
+
+async def test_records_tell_what_was_marked():
+    records = []
+    marks = iter("ab")
+    async with Batcher(
+        Recorder(), max_batch=4, inline=True, mark=lambda: next(marks), on_batch=records.append
+    ) as batcher:
+        await asyncio.gather(batcher(1), batcher(2))
+    assert records[0].marks == ["a", "b"]
+
+
+async def test_distinct_sizes_are_few():
+    async with Batcher(list, max_batch=10**9, size_of=int, inline=True) as batcher:
+        for size in range(1, 2_000_000, 331):
+            await batcher(size)
+    assert len(batcher.statistics().batch_size.counts) < 12_000

@@ -50,7 +50,7 @@ def service(
     @app.post("/predict")
     async def answer(question: Question, request: Request) -> Answer:
         try:
-            call = request.state.batcher(question.features)
+            call = request.state.batcher(question.features)  # refusals come when it is awaited
             return Answer(value=await while_connected(request, call))
         except QueueFull:
             raise HTTPException(503, "busy", headers={"Retry-After": "1"}) from None
@@ -72,8 +72,9 @@ async def while_connected(request: Request, call: Call[float]) -> float:
     try:
         return await call
     except asyncio.CancelledError:
-        if not call.cancelled():
-            raise
+        task = asyncio.current_task()
+        if not watcher.done() or (task and task.cancelling()):
+            raise  # a timeout or the server ended the request, not the client
         raise HTTPException(499, "client closed request") from None
     finally:
         watcher.cancel()

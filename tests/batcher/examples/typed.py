@@ -12,8 +12,8 @@ class Words:
         return [len(word) for word in words]
 
     @batched(max_batch=4)
-    async def initials(self, words: Sequence[str]) -> tuple[bytes, ...]:
-        return tuple(word[:1].encode() for word in words)
+    async def initials(self, words: Sequence[str]) -> list[bytes]:
+        return [word[:1].encode() for word in words]
 
     @batched(max_batch=4)
     @staticmethod
