@@ -271,7 +271,7 @@ class Batcher(Core[Item, Result]):
         """How old the oldest work is, queued and executing."""
         now = time.monotonic()
         arrived = self._oldest_arrival()
-        started = min((batch.started for batch in self._batches), default=now)
+        started = min((batch.started for batch in tuple(self._batches)), default=now)
         return Health(queued=0.0 if isinf(arrived) else now - arrived, executing=now - started)
 
     def is_healthy(self, within: float) -> bool:

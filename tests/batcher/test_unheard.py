@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from asynccfr.batcher import Batcher
-from tests.batcher.support import until
+from tests.batcher.support import turns, until
 
 
 @pytest.fixture
@@ -57,22 +57,27 @@ async def test_an_error_that_one_caller_receives_is_not_reported(reports):
 
 
 async def test_a_coroutine_that_nobody_waits_for_is_cancelled(reports):
+    go = asyncio.Event()
     ends = []
 
-    async def hang(items):
+    async def wait(items):
         try:
-            await asyncio.Event().wait()
+            await go.wait()
         finally:
             ends.append(items)
+        return items
 
-    async with Batcher(hang, max_batch=2) as batcher:
+    async with Batcher(wait, max_batch=2) as batcher:
         calls = [batcher(1), batcher(2)]
         await until(lambda: batcher.executing)
         calls[0].cancel()
-        await asyncio.sleep(0.01)
+        await turns()
         assert ends == []
         calls[1].cancel()
-        await until(lambda: ends)
+        await turns()
+        was_cancelled = bool(ends)
+        go.set()
+    assert was_cancelled
     assert reports == []
 
 
