@@ -37,7 +37,7 @@ async def test_one_caller_that_leaves_takes_nothing_from_the_others():
         with pytest.raises(TimeoutError):
             await late
         gate.let_through()
-        assert await second == 2
+        assert await asyncio.wait_for(second, 10) == 2
         assert first.cancelled()
 
 

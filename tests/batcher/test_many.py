@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from asynccfr.batcher import Batcher, QueueFull
-from tests.batcher.support import Gate, Recorder, turns
+from tests.batcher.support import Gate, Recorder, turns, until
 
 
 async def test_a_request_larger_than_a_batch_is_spread_over_several(build):
@@ -53,7 +53,11 @@ async def test_a_cancelled_request_frees_the_places_of_all_its_items():
         with pytest.raises(asyncio.CancelledError):
             await request
         assert (batcher.executing, batcher.queued, batcher.waiting) == (0, 0, 0)
-    assert gate.batches == [[0, 1]]
+        await until(batcher.is_empty)
+        assert batcher.queued_size == 0
+        gate.let_through(2)
+        assert await asyncio.wait_for(batcher.many(range(4)), 10) == [0, 2, 4, 6]
+    assert gate.sizes == [2, 2, 2]
 
 
 async def test_the_first_error_gives_the_others_up():

@@ -50,7 +50,7 @@ MUTANTS = [
         "asynccfr/batcher/core.pyx",
         "            self.queued_size -= call.size\n",
         "",
-        "tests/batcher/test_cancellation.py -k place_reused",
+        "tests/batcher/test_many.py -k places_of_all",
     ),
     Mutant(
         "an outage is halved to the end",
