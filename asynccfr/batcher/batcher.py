@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from math import isinf
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, TypeVar, Unpack, overload
 
 from asynccfr.batcher.adaptive import Forecasts
 from asynccfr.batcher.alarm import Alarm, alarm
@@ -26,11 +26,13 @@ from asynccfr.batcher.call import Call, wake
 from asynccfr.batcher.core import Core
 from asynccfr.batcher.equals import Equals
 from asynccfr.batcher.execution import (
+    AnyFunction,
     AsTask,
     BatchFunction,
     Execution,
     Inline,
     InThread,
+    KeyedFunction,
     Work,
 )
 from asynccfr.batcher.failures import Outcomes, one_each
@@ -113,12 +115,24 @@ class Batcher(Core[Item, Result]):
         name: what errors and metrics call it; the function's name if not given.
     """
 
+    @overload
     def __init__(
         self,
         function: BatchFunction[Item, Result],
         *,
         max_batch: int,
         **options: Unpack[BatcherOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        function: KeyedFunction[Item, Result],
+        *,
+        max_batch: int,
+        **options: Unpack[BatcherOptions],
+    ) -> None: ...
+    def __init__(
+        self, function: AnyFunction, *, max_batch: int, **options: Unpack[BatcherOptions]
     ) -> None:
         if not callable(function) or yields(function):
             raise ConfigError(

@@ -30,6 +30,16 @@ class Results(Protocol[Result_co]):
 # A result that is an exception is raised for its caller.
 AnyResults = Awaitable[Results[Result | Exception]] | Results[Result | Exception]
 BatchFunction = Callable[[list[Item]], AnyResults[Result]]
+
+
+class KeyedFunction(Protocol[Item, Result_co]):
+    """A batch function that is told what its items have in common."""
+
+    def __call__(
+        self, items: list[Item], /, *, key: Any
+    ) -> Awaitable[Results[Result_co | Exception]] | Results[Result_co | Exception]: ...
+
+
 AnyFunction = Callable[..., Any]
 Done = Callable[[Outcomes], None]
 
