@@ -44,17 +44,17 @@ class Totals(Struct, frozen=True):
 NOTHING = Totals()
 
 
-class Judgement(NamedTuple):
+class NewAgent(NamedTuple):
     """The agent after an iteration, what was fitted for it, and its matches."""
 
     agent: Agent | MixtureAgent | None
     fits: tuple[FitReport, ...]
-    evaluation: tuple[MatchReport, ...]
+    matches: tuple[MatchReport, ...]
 
 
 TURNS = 8  # of the event loop
 
-NOT_JUDGED = Judgement(None, (), ())
+NO_AGENT = NewAgent(None, (), ())
 
 
 async def train(
@@ -104,7 +104,7 @@ async def train(
         for iteration in range(done + 1, config.solver.iterations + 1):
             report = await training.iterate(iteration)
             try:  # whatever happens before the next iteration begins, this one is not lost
-                yield await training.evaluated(report)
+                yield await training.with_evaluations(report)
             except BaseException:
                 with saving(real):
                     await training.save(iteration)
@@ -205,9 +205,9 @@ class Training:
             )
         reports = self.folder.reports()
         if reports and reports[-1].iteration == done:
-            await self.evaluated(reports[-1])
+            await self.with_evaluations(reports[-1])
         if done >= iterations and not self.folder.agent.exists():
-            await self.judge(done, self.totals.nodes)
+            await self.new_agent(done, self.totals.nodes)
         return done
 
     async def iterate(self, iteration: int) -> IterationReport:
@@ -239,37 +239,37 @@ class Training:
             await self.save(iteration)
         return report
 
-    async def evaluated(self, report: IterationReport) -> IterationReport:
+    async def with_evaluations(self, report: IterationReport) -> IterationReport:
         """The report with the evaluations that are due, which the folder's then has too."""
         started = time.perf_counter()
         iteration, config = report.iteration, self.config.evaluation
         exact_due = config.nash_conv_every > 0 and self.due(iteration, config.nash_conv_every)
         exact = exact_due and not report.nash_conv
-        judged = NOT_JUDGED
+        new = NO_AGENT
         if self.due(iteration, config.every) and not report.evaluation:
-            judged = await self.judge(iteration, report.nodes_total)
+            new = await self.new_agent(iteration, report.nodes_total)
         elif not exact:
             return report
-        nash_convs = self.nash_convs(judged.agent) if exact else {}
+        nash_convs = self.nash_convs(new.agent) if exact else {}
         seconds = self.totals.seconds + time.perf_counter() - started
         self.totals = replace(self.totals, seconds=seconds)
         report = replace(
             report,
-            fits=report.fits + judged.fits,
+            fits=report.fits + new.fits,
             elapsed_seconds=seconds,
-            evaluation=judged.evaluation,
+            evaluation=new.matches,
             nash_conv=nash_convs,
         )
         if self.folder is not None:
             self.folder.revise(report)
         return report
 
-    async def judge(self, iteration: int, nodes: int) -> Judgement:
+    async def new_agent(self, iteration: int, nodes: int) -> NewAgent:
         """Make the agent, save it, and play its matches."""
         agent, fits = await self.solver.make_agent(iteration, nodes, self.progress)
         if self.folder is not None:
             self.folder.save_agent(agent)
-        return Judgement(agent, fits, await self.evaluate(agent))
+        return NewAgent(agent, fits, await self.play_matches(agent))
 
     def nash_convs(self, agent: Agent | MixtureAgent | None) -> dict[str, float]:
         """NashConv of what the solver has now, and of its agent if that is a network just made."""
@@ -284,7 +284,7 @@ class Training:
         last = iteration == self.config.solver.iterations
         return last or (every > 0 and iteration % every == 0)
 
-    async def evaluate(self, agent: Agent | MixtureAgent) -> tuple[MatchReport, ...]:
+    async def play_matches(self, agent: Agent | MixtureAgent) -> tuple[MatchReport, ...]:
         """The agent's matches against each opponent, over the same deals every time."""
         plan = MatchPlan(deals=self.config.evaluation.deals, seed=self.config.seed)
         reports = []
