@@ -27,6 +27,7 @@ EXTRAS = {
     "plots": ("matplotlib",),
     "tensorboard": ("tensorboard",),
     "prometheus": ("prometheus_client",),
+    "onnx": ("onnx", "onnxscript"),
     "open_spiel": ("open_spiel", "pyspiel"),
     "web": ("starlette", "uvicorn", "websockets"),
 }

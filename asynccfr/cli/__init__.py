@@ -27,6 +27,7 @@ COMMANDS = {
     "web": "Open a table in the browser.",
     "exploitability": "Measure how far an agent is from an equilibrium.",
     "exploit": "Train an opponent against an agent and report what it wins.",
+    "export": "Store an agent's network as ONNX.",
     "profile": "Measure where the time of a configuration goes.",
     "games": "List the games and their parameters.",
     "config": "Show a configuration with every default, or explain the fields.",

@@ -102,9 +102,9 @@ class Equivariant(Network):
     def by_torch(self, rows: Tensor) -> Tensor:
         """Outputs [n, num_actions] for rows [n, tensor_size], blocks first in both."""
         end = self.blocks * self.features
-        blocks = rows[:, :end].view(len(rows), self.blocks, self.features).transpose(0, 1)
+        blocks = rows[:, :end].view(rows.shape[0], self.blocks, self.features)
         h = (
-            linear(blocks, self.block_input)
+            linear(blocks.transpose(0, 1), self.block_input)
             + linear(rows[:, end:], self.global_input, self.input_bias)
         ).relu()
         for own, pooled, bias in zip(self.own, self.pooled, self.biases, strict=True):
