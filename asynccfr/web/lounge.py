@@ -99,7 +99,11 @@ class Lounge:
     def on_offer(self) -> list[GameOnOffer]:
         """The games, and who plays them."""
         return [
-            GameOnOffer(game=name, opponents=[*specs, FRIEND])
+            GameOnOffer(
+                game=name,
+                opponents=[*specs, FRIEND],
+                rules=self.games[name].rules_text().split("\n\n"),
+            )
             for name, specs in self.opponents.items()
         ]
 

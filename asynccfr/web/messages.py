@@ -203,10 +203,11 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
 
 class GameOnOffer(Struct, frozen=True, kw_only=True):
-    """A game, and who plays it here, the default opponent first."""
+    """A game, who plays it here, the default opponent first, and its rules in paragraphs."""
 
     game: str
     opponents: list[str]
+    rules: list[str]
 
 
 class Batches(Struct, frozen=True, kw_only=True):

@@ -142,7 +142,7 @@ class Table:
             can_ask=can_ask,
             choices=choices_of(self.state, seat),
             log=hand.log,
-            text=self.state.information_state_string(seat),
+            text=self.state.table_to_string(seat),
             board=board_of(self.state, seat, hand.drawn),
             replay=self.replay_url(seat) if over else None,
         )

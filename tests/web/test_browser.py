@@ -174,6 +174,10 @@ def test_a_replay_is_opened_and_played_on_from(server, new_page):
 def test_other_games_are_played_by_their_choices(server, new_page):
     page = new_page(375, 812)
     said = sit(page, server, "random", game="Kuhn Poker")
+    page.click("#rules")
+    assert "Kuhn" in page.locator("dialog").inner_text()
+    page.locator("dialog button").click()
+    assert not page.locator("#tour").is_visible()
     while not said.startswith(OVER):
         said = after_move(page, lambda: page.locator("#actions button").first.click())
 

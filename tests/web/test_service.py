@@ -42,6 +42,15 @@ async def play_to_the_end(http, token):
     return position
 
 
+async def test_every_game_comes_with_its_rules(lounge):
+    async with client(lounge) as http:
+        games = (await http.get("/api/games")).json()
+    assert len(games) > 1
+    rules = {each["game"]: " ".join(each["rules"]) for each in games}
+    assert len({*rules.values()}) == len(rules)
+    assert all(len(text) > 40 for text in rules.values()), rules
+
+
 async def test_a_match_of_three_rounds_adds_up(lounge):
     async with client(lounge) as http:
         token = (await sit(http, rounds=3, seat=1))["token"]

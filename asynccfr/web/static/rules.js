@@ -1,8 +1,8 @@
 // The rules in a dialog, and a tour of the table.
 
-import { make } from "./common.js";
+import { ask, make } from "./common.js";
 
-const RULES = `
+const LOST_CITIES = `
 <h2>Lost Cities in a minute</h2>
 <p><b>A turn</b> is two steps. First <b>play</b> a card to your own expedition of its colour, or <b>discard</b> it on that colour's pile. Then <b>draw</b> from the deck, or the top of any pile except the card you just discarded.</p>
 <p><b>Expeditions</b> go upwards only: each number must be higher than the last. Wagers (×) come before the first number.</p>
@@ -14,9 +14,14 @@ const RULES = `
 <p><b>The round ends</b> at once when the last card of the deck is drawn. So that it does end, only so many draws from piles are allowed in all; the rest come from the deck.</p>
 <p><b>Keys.</b> Tab and Enter reach everything. Press / to type a move: <code>p r7</code> plays the red 7, <code>d b3</code> discards the blue 3, <code>deck</code> draws from the deck, <code>pile g</code> from the green pile.</p>`;
 
-export function explain() {
+/** Lost Cities in words of its own; other games in those that they come with. */
+export async function explain({ board, game }) {
   const dialog = make("dialog", { "aria-label": "Rules" });
-  dialog.innerHTML = RULES;
+  if (board !== null) dialog.innerHTML = LOST_CITIES;
+  else {
+    const { rules } = (await ask("GET", "/api/games")).find((each) => each.game === game);
+    dialog.append(make("h2", {}, "Rules"), ...rules.map((each) => make("p", {}, each)));
+  }
   dialog.append(make("form", { method: "dialog" }, make("button", { class: "primary" }, "Close")));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

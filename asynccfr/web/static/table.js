@@ -58,6 +58,7 @@ function draw() {
   at("undo").classList.toggle("hidden", !position.can_undo || !position.log.some((each) => each.who === "you"));
   at("asking").classList.toggle("hidden", !position.can_ask);
   at("next").classList.toggle("hidden", !(position.turn === "nobody" && position.round < position.rounds));
+  at("tour").classList.toggle("hidden", board === null);
   at("replay").classList.toggle("hidden", position.replay === null);
   if (position.replay !== null) at("replay").href = position.replay;
   at("text").textContent = position.text;
@@ -185,7 +186,7 @@ at("undo").onclick = () => change("/undo");
 at("next").onclick = () => change("/next");
 at("policy").onclick = advise;
 at("estimate").onclick = estimate;
-at("rules").onclick = explain;
+at("rules").onclick = () => explain(position);
 at("tour").onclick = tour;
 addEventListener("keydown", (event) => {
   if (event.key === "/" && event.target.tagName !== "INPUT") { event.preventDefault(); at("typed").focus(); }
