@@ -37,6 +37,7 @@ cdef class Walk(Query):
         self, int traverser, Rng rng, Rule rule, double epsilon, double max_weight
     ) except -1
     cdef int choose(self) except -1
+    cdef double weight(self) noexcept
     cdef int reserve(self) except -1
     cdef int remember(self, Step step) except -1
     cdef int add_samples(self) except -1

@@ -92,7 +92,7 @@ cdef class Walk(Query):
         """Note the answered decision and play a sampled action; return 0."""
         cdef bint own = self.player == self.traverser
         cdef int n = self.num_legal, i
-        cdef float weight = min(1.0 / self.sampling_reach, self.max_weight)
+        cdef float weight = self.weight()
         cdef double* policy = policy_room(n)
         cdef float* kept
         self.reserve()
@@ -109,6 +109,11 @@ cdef class Walk(Query):
         self.state.advance(self.legal[i])
         self.moves = 1
         return 0
+
+    cdef double weight(self) noexcept:
+        """What a sample counts: 1 / the sampling reach, which in a long game underflows, or the cap."""
+        capped = self.sampling_reach * self.max_weight <= 1.0
+        return self.max_weight if capped else 1.0 / self.sampling_reach
 
     cdef int reserve(self) except -1:
         """Make room for one more decision; return 0."""

@@ -7,6 +7,7 @@ from asynccfr.cfr.regret_matching import Rule
 from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.cfr.traversal import external_sampling, outcome_sampling
 from asynccfr.cfr.walk import Walk
+from asynccfr.games import TERMINAL, PythonGame
 from asynccfr.games.kuhn import KuhnPoker
 from asynccfr.games.leduc import LeducPoker
 from asynccfr.inference.drivers import run_blocking
@@ -73,3 +74,51 @@ def test_sampled_regrets_and_policies_are_unbiased(game, scheme, epsilon, traver
         assert len(often) >= 5
         for key, (mean, error, _) in often.items():
             assert (np.abs(mean - exact[key]) <= 4 * error + 1e-9).all(), (name, mean, exact[key])
+
+
+class Long(PythonGame):
+    """So many binary moves, by turns, that the probability of a history is no number any more."""
+
+    MOVES = 2500
+
+    def __init__(self):
+        super().__init__(
+            name="long",
+            num_actions=2,
+            information_state_tensor_size=1,
+            min_utility=-1.0,
+            max_utility=1.0,
+        )
+
+    def start(self):
+        return 0
+
+    def player(self, position):
+        return TERMINAL if position == self.MOVES else position % 2
+
+    def legal_actions(self, position):
+        return (0, 1)
+
+    def next(self, position, action):
+        return position + 1
+
+    def returns(self, position):
+        return (1.0, -1.0)
+
+    def key(self, position, player):
+        return str(position)
+
+    def tensor(self, position, player):
+        return [position / self.MOVES]
+
+
+@pytest.mark.parametrize("cap", [1.0, 1e6, 1e30])
+def test_a_history_too_unlikely_for_a_number_counts_as_the_cap(cap):
+    game = Long()
+    walk = Walk(game.new_state(), 0, stream(0), Rule.REGRET_MATCHING_UNIFORM, 0.5, cap)
+    run_blocking(outcome_sampling(walk, blocking(RandomNetwork(game), game)))
+    for samples in (walk.advantages, walk.strategies):
+        *_, weights = samples.take()
+        assert len(weights) == Long.MOVES // 2
+        assert weights.max() == np.float32(cap)
+        assert 1.0 <= weights.min() <= 2.0
