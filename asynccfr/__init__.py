@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from asynccfr.seeding import Rng as Rng
     from asynccfr.training import train as train
 
+__version__ = "0.1.0"
+
 PAGE = {
     "asynccfr.agents": ["Agent", "MixtureAgent"],
     "asynccfr.batcher": [

@@ -8,6 +8,7 @@
     │   ├── BatcherClosed      batcher: called after closing
     │   └── QueueFull          batcher: the bounded queue is full and waiting was declined
     ├── TraversalProcessDied   inference: a process of the server driver ended on its own
+    ├── ClusterError           cluster: it cannot be reached, or its workers fail or differ
     ├── PlayerError            players, arena: no such player, or one that failed to play
     ├── TrainingDiverged       solver: a loss became NaN or infinite
     ├── RunError               runs: the run folder cannot be used
@@ -30,6 +31,7 @@ EXTRAS = {
     "onnx": ("onnx", "onnxscript"),
     "open_spiel": ("open_spiel", "pyspiel"),
     "web": ("starlette", "uvicorn", "websockets"),
+    "ray": ("ray", "zstandard"),
 }
 
 
@@ -63,6 +65,10 @@ class QueueFull(BatcherError):
 
 class TraversalProcessDied(AsyncCFRError, RuntimeError):
     """A traversal process of the server driver was killed, or failed."""
+
+
+class ClusterError(AsyncCFRError, RuntimeError):
+    """A cluster cannot be reached or is too small, or its workers die or are of another version."""
 
 
 class PlayerError(AsyncCFRError, RuntimeError):

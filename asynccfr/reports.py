@@ -124,6 +124,24 @@ class InferenceReport(Struct, frozen=True, kw_only=True):
         return self.answered / asked if asked else 0.0
 
 
+class WorkerReport(Struct, frozen=True, kw_only=True):
+    """What a worker of a cluster did in an iteration.
+
+    Fields:
+        worker: its machine and process.
+        processor: what it computes with; where that differs from another's, digests may, too.
+        parts: of the iteration that it played.
+        seconds: that these took.
+        nbytes: of samples that it sent.
+    """
+
+    worker: str
+    processor: str = ""
+    parts: int = 0
+    seconds: float = 0.0
+    nbytes: int = 0
+
+
 class IterationReport(Struct, frozen=True, kw_only=True):
     """One iteration of a solver; times are wall seconds, a node is a decision of any player.
 
@@ -135,6 +153,7 @@ class IterationReport(Struct, frozen=True, kw_only=True):
         nash_conv: exact evaluations, by policy, in the game's units of utility.
         sample_digest: a hash of every sample of the iteration, in order.
         version: of the asynccfr that made it; early ones did not say.
+        workers: of a cluster, those that played.
     """
 
     iteration: int
@@ -151,6 +170,7 @@ class IterationReport(Struct, frozen=True, kw_only=True):
     evaluation: tuple[MatchReport, ...] = ()
     nash_conv: dict[str, float] = {}
     version: str = "unknown"
+    workers: tuple[WorkerReport, ...] = ()
 
     @property
     def nodes_per_second(self) -> float:

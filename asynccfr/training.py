@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from asynccfr import __version__
 from asynccfr.agents import Agent, MixtureAgent
+from asynccfr.cluster import pool_of
 from asynccfr.config import TrainConfig
 from asynccfr.config.files import checked
 from asynccfr.errors import CheckpointError, ConfigError, GameError, RunError
@@ -94,11 +95,12 @@ async def train(
             f"{folder.path}: the folder's run has another {changed}; pass folder.config, or use "
             "another folder"
         )
-    solver = make_solver(config, game)
+    log = None if folder is None else folder.path / "cluster.log"
     real = Path() if folder is None else folder.path.resolve()
     if folder is not None:
         await left(real)
-    with folder.trained() if folder is not None else nullcontext():
+    with folder.trained() if folder is not None else nullcontext(), pool_of(config, log) as pool:
+        solver = make_solver(config, game, pool)
         training = Training(config, solver, opponents, folder, progress)
         done = await training.resume()
         for iteration in range(done + 1, config.solver.iterations + 1):
@@ -232,6 +234,7 @@ class Training:
             evaluation=(),
             nash_conv={},
             version=__version__,
+            workers=done.workers,
         )
         if self.folder is not None:
             self.folder.append(report)

@@ -145,7 +145,7 @@ class Lockstep(Arm):
             active = [walk for lane in lanes for walk in lane]
             active += islice(walks, driver.concurrency - len(active))
         collector.flush()
-        return Traversals.made(collector, evaluator, time.perf_counter() - started)
+        return Traversals.made(collector, evaluator.tally, time.perf_counter() - started)
 
 
 def compare(

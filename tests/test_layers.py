@@ -17,7 +17,7 @@ FLOORS = [
     ["cfr", "exact", "networks", "runs"],
     ["learning", "agents", "inference"],
     ["players", "solvers"],
-    ["evaluation", "profiling"],
+    ["evaluation", "profiling", "cluster"],
     ["training"],
     ["web"],
     ["cli"],

@@ -266,6 +266,24 @@ class Inference(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ] = False
 
 
+class NoCluster(Struct, tag="none", **type_tagged):
+    """This process, and its driver's."""
+
+
+class RayCluster(Struct, tag="ray", **type_tagged):
+    """Workers on the machines of a Ray cluster play, this process learns (extra: ray)."""
+
+    address: Annotated[
+        str, doc("local: a cluster of this machine alone; auto: the one that runs here; host:port")
+    ] = "local"
+    workers: Annotated[int, doc("workers; 0: as many as there is room for", ge=0, le=100_000)] = 0
+    cpus: Annotated[float, doc("processors of a worker", gt=0)] = 1.0
+    gpus: Annotated[float, doc("GPUs of a worker", ge=0)] = 0.0
+    parts: Annotated[
+        int, doc("parts that an iteration is cut into; 0: four per worker", ge=0, le=1_000_000)
+    ] = 0
+
+
 class Evaluation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The matches that judge an agent while it trains and when it is done."""
 
@@ -301,5 +319,6 @@ class TrainConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     seed: Annotated[int, doc("every random stream of the run derives from it", ge=0)] = 0
     solver: DeepCFR | RegretActorCritic | PPO = DeepCFR()
     inference: Inference = Inference()
+    cluster: NoCluster | RayCluster = NoCluster()
     evaluation: Evaluation = Evaluation()
     run: Run = Run()

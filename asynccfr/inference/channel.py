@@ -17,11 +17,6 @@ import numpy.typing as npt
 
 from asynccfr.cfr.plan import TraversalPlan
 
-Columns = tuple[
-    npt.NDArray[Any], npt.NDArray[np.int16], npt.NDArray[np.float32], npt.NDArray[np.float32]
-]
-"""Samples as `SampleBuffer.take` returns them."""
-
 LENGTH_BYTES = 4
 BUFFER_BYTES = 2**22
 
@@ -56,17 +51,6 @@ class Request(NamedTuple):
     slot: int
     player: int
     size: int
-
-
-class Bundle(NamedTuple):
-    """From a traversal process: walks that are finished, in the order of its numbers.
-
-    `counts` has the nodes and the two numbers of samples of each; the columns, all samples.
-    """
-
-    counts: list[tuple[int, int, int]]
-    advantages: Columns
-    strategies: Columns
 
 
 class Finished(NamedTuple):

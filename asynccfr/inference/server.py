@@ -14,21 +14,18 @@ import subprocess
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 
 from asynccfr.batcher import Batcher
+from asynccfr.cfr.finished import Bundle, FinishedWalk
 from asynccfr.cfr.plan import TraversalPlan
-from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.config import ServerDriver
 from asynccfr.errors import ConfigError, GameError, TraversalProcessDied, first_failure
 from asynccfr.games import Game, load_game
 from asynccfr.inference.channel import (
-    Bundle,
     Channel,
-    Columns,
     Failure,
     Request,
     Setup,
@@ -48,14 +45,6 @@ sys.path[:] = {path!r}
 from asynccfr.inference.traversal_process import main
 main({end}, {memory})
 """
-
-
-class FinishedWalk(NamedTuple):
-    """A walk that another process made: its samples and its number of decisions."""
-
-    nodes: int
-    advantages: SampleBuffer
-    strategies: SampleBuffer
 
 
 Collect = Callable[[FinishedWalk], None]
@@ -251,25 +240,7 @@ class Merger:
         self.collected = 0
 
     def add(self, process: int, bundle: Bundle) -> None:
-        self.queues[process].extend(self.unpacked(bundle))
+        self.queues[process].extend(bundle.walks(self.game))
         while queue := self.queues[self.collected % len(self.queues)]:
             self.collect(queue.popleft())
             self.collected += 1
-
-    def unpacked(self, bundle: Bundle) -> Iterator[FinishedWalk]:
-        advantage = strategy = 0
-        for nodes, advantages, strategies in bundle.counts:
-            yield FinishedWalk(
-                nodes,
-                self.buffer(bundle.advantages, advantage, advantages),
-                self.buffer(bundle.strategies, strategy, strategies),
-            )
-            advantage += advantages
-            strategy += strategies
-
-    def buffer(self, columns: Columns, first: int, count: int) -> SampleBuffer:
-        buffer = SampleBuffer(self.game)
-        features, actions, values, weights = columns
-        part = slice(first, first + count)
-        buffer.put(features[part], actions[part], values[part], weights[part])
-        return buffer

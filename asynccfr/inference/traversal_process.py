@@ -11,13 +11,12 @@ import traceback
 
 from asynccfr.batcher import Batcher
 from asynccfr.cfr.crew import Waiting
+from asynccfr.cfr.finished import FinishedWalk, Packer
 from asynccfr.cfr.query import Query, deliver, encode
-from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.cfr.walk import Walk
 from asynccfr.event_loop import run
-from asynccfr.games import load_game
+from asynccfr.games import Game, load_game
 from asynccfr.inference.channel import (
-    Bundle,
     Channel,
     Failure,
     Finished,
@@ -63,7 +62,7 @@ class TraversalProcess:
 
     async def traverse(self, share: Share) -> None:
         try:
-            outbox = Outbox(self.channel, SampleBuffer(self.game), SampleBuffer(self.game))
+            outbox = Outbox(self.channel, self.game)
             batcher = Batcher(
                 self.answer,
                 size_of=len,
@@ -96,29 +95,20 @@ class TraversalProcess:
             self.free_slots.append(slot)
 
 
-class Outbox:
-    """Sends the samples of finished walks, many walks at a time."""
+class Outbox(Packer):
+    """Sends finished walks, many at a time."""
 
-    def __init__(
-        self, channel: Channel, advantages: SampleBuffer, strategies: SampleBuffer
-    ) -> None:
+    def __init__(self, channel: Channel, game: Game) -> None:
+        super().__init__(game)
         self.channel = channel
-        self.advantages = advantages
-        self.strategies = strategies
-        self.counts: list[tuple[int, int, int]] = []
-        self.emptied: list[Walk] = []
 
-    def add(self, walk: Walk) -> None:
-        self.counts.append((walk.nodes, len(walk.advantages), len(walk.strategies)))
-        self.advantages.extend(walk.advantages)
-        self.strategies.extend(walk.strategies)
-        self.emptied.append(walk)
-        if len(self.advantages) + len(self.strategies) >= BUNDLE_SAMPLES:
+    def add(self, walk: Walk | FinishedWalk) -> None:
+        super().add(walk)
+        if len(self) >= BUNDLE_SAMPLES:
             self.send()
 
     def send(self) -> None:
-        self.channel.send(Bundle(self.counts, self.advantages.take(), self.strategies.take()))
-        self.counts = []
+        self.channel.send(self.take())
 
 
 def main(end: int, memory: int) -> None:

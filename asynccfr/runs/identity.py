@@ -18,6 +18,7 @@ FREE = (
     "inference.driver",
     "inference.device",
     "inference.threads",
+    "cluster",
     "evaluation",
     "run",
 )

@@ -53,6 +53,7 @@ from asynccfr.solvers.background import in_thread, in_threads
 from asynccfr.solvers.experience import Experience
 from asynccfr.solvers.improvement import make_improvement
 from asynccfr.solvers.learner import Learner, Objective, Session
+from asynccfr.solvers.pool import Harvest, Part, Pool, Weights
 from asynccfr.solvers.protocol import Columns, Iteration, Progress
 from asynccfr.solvers.self_play import Challenges, SelfPlay
 
@@ -80,11 +81,12 @@ class ActorCriticSolver:
         seed: int,
         rival: Agent | MixtureAgent | None = None,
         schedule: Callable[[int], float] | None = None,
+        pool: Pool | None = None,
     ) -> None:
         """`rival` is an agent to play against instead, to find out how to beat it.
 
         `schedule` tells how much of the annealing is over when an iteration begins; by default it
-        ends after `config.anneal` iterations.
+        ends after `config.anneal` iterations. `pool` plays the games elsewhere.
 
         Raises GameError if the game is not for two players, ConfigError for a server driver or a
         strategy that does not go with the rest.
@@ -92,6 +94,7 @@ class ActorCriticSolver:
         self.config = config
         self.game = game
         self.seed = seed
+        self.pool = pool
         self.schedule = schedule or (lambda iteration: (iteration - 1) / config.anneal)
         self.device = resolve_device(inference.device)
         self.dtype: torch.dtype = getattr(torch, inference.dtype)
@@ -99,7 +102,7 @@ class ActorCriticSolver:
         self.memory: Reservoir | None = None
         if isinstance(config.agent, AverageStrategy):
             self.memory = Reservoir.for_game(game, config.agent.memory)
-        self.self_play = SelfPlay(game, config.games, inference, self.device, seed)
+        self.self_play = SelfPlay(game, config.games, inference, self.device, seed, pool)
         if rival is not None:
             self.self_play = Challenges(game, config.games, inference, self.device, seed, rival)
         self.policy = Learner(
@@ -129,11 +132,18 @@ class ActorCriticSolver:
         return Iteration(
             nodes=len(experience),
             traversal_seconds=played.seconds,
-            inference=played.inference,
+            inference=played.tally.report(),
             fits=fits,
             memory={name: len(memory) for name, memory in self.memories().items()},
             digest=f"{played.digest:016x}",
+            workers=() if self.pool is None else self.pool.take_reports(),
         )
+
+    def take(self, weights: Weights) -> None:
+        parts.restore({"policy": self.policy.network}, weights.columns)
+
+    async def sample(self, part: Part) -> Harvest:
+        return await self.self_play.sample(self.policy.network, self.improvement.behaviour, part)
 
     def experience(self, decisions: Decisions) -> Experience:
         return Experience(decisions, self.game.tensor_quantum, self.device, self.dtype)

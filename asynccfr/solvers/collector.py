@@ -6,16 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from asynccfr.cfr.finished import KINDS, FinishedWalk
 from asynccfr.cfr.samples import SampleBuffer
 from asynccfr.cfr.walk import Walk
 from asynccfr.games import Game
-from asynccfr.inference.server import FinishedWalk
 from asynccfr.learning.reservoir import Reservoir, Samples
 from asynccfr.seeding import RESERVOIR, stream
 from asynccfr.solvers.protocol import Progress
-
-# A walk's attributes, each a kind of sample with random streams of its own.
-KINDS = {"advantages": 0, "strategies": 1, "histories": 2}
 
 FLUSH_SAMPLES = 4096
 
@@ -63,7 +60,7 @@ class Collector:
         self.intakes: list[Intake] = []
         for kind, memory in memories.items():
             if memory is not None:
-                rng = stream(seed, (RESERVOIR, iteration, traverser, KINDS[kind]))
+                rng = stream(seed, (RESERVOIR, iteration, traverser, KINDS.index(kind)))
                 buffer = SampleBuffer(game, histories=kind == "histories")
                 self.intakes.append(Intake(kind, buffer, memory, np.random.default_rng(rng.bits())))
 

@@ -18,7 +18,9 @@ from asynccfr import __version__
 from asynccfr.agents import Agent, AgentCard, MixtureAgent
 from asynccfr.agents.network_history import NetworkHistory, from_row, to_row
 from asynccfr.agents.profiles import AverageProfile, NetworkProfile
+from asynccfr.cfr.finished import Bundle, FinishedWalk, Packer
 from asynccfr.cfr.plan import RULES, TraversalPlan
+from asynccfr.cfr.walk import Walk
 from asynccfr.config import AsyncDriver, DeepCFR, Fit, Inference, LearnedBaseline, ServerDriver
 from asynccfr.errors import ConfigError
 from asynccfr.exact.policy import Policy
@@ -39,6 +41,7 @@ from asynccfr.seeding import TRAINING, Rng, stream
 from asynccfr.solvers import parts
 from asynccfr.solvers.background import in_thread
 from asynccfr.solvers.collector import Collector
+from asynccfr.solvers.pool import Harvest, Part, Pool, Weights
 from asynccfr.solvers.protocol import Columns, Iteration, Progress
 
 # Purposes that keep apart the random streams of one iteration and player.
@@ -58,12 +61,12 @@ class Traversals(NamedTuple):
     digest: int
 
     @classmethod
-    def made(cls, collector: Collector, evaluator: Evaluator, seconds: float) -> Self:
-        """What went through the collector, answered by the evaluator, in so much time."""
+    def made(cls, collector: Collector, tally: Tally, seconds: float) -> Self:
+        """What went through the collector, answered by these forwards, in so much time."""
         return cls(
             nodes=collector.nodes,
             seconds=seconds,
-            inference=evaluator.tally,
+            inference=tally,
             reservoir_seconds=collector.seconds,
             digest=collector.digest,
         )
@@ -89,8 +92,11 @@ class DeepCFRSolver:
         game: Game,
         seed: int,
         keep_history: bool = False,
+        pool: Pool | None = None,
     ) -> None:
+        """`pool` makes the traversals elsewhere."""
         self.config = config
+        self.pool = pool
         self.inference = inference
         self.game = game
         self.seed = seed
@@ -163,25 +169,71 @@ class DeepCFRSolver:
             fits=tuple(fits),
             memory=memory,
             digest="".join(f"{part.digest:016x}" for part in traversals),
+            workers=() if self.pool is None else self.pool.take_reports(),
         )
 
     async def traverse(self, iteration: int, traverser: int, progress: Progress) -> Traversals:
         """Sample this iteration's traversals of one player into the reservoirs."""
-        evaluator = self.make_evaluator()
         collector = self.collector(iteration, traverser, progress)
-        driver = self.inference.driver
-        if isinstance(driver, AsyncDriver) and driver.concurrency > self.config.traversals:
-            driver = replace(driver, concurrency=self.config.traversals)
-        plan = self.plan(iteration, traverser)
         started = time.perf_counter()
+        part = Part(iteration, range(self.config.traversals), traverser)
+        if self.pool is None:
+            tally = await self.make(part, collector.add, collector.finished)
+        else:
+            tally = await self.have_made(self.pool, part, collector)
+        collector.flush()
+        return Traversals.made(collector, tally, time.perf_counter() - started)
+
+    async def make(
+        self, part: Part, collect: Callable[[Walk | FinishedWalk], None], emptied: list[Walk]
+    ) -> Tally:
+        """Make some traversals here and hand them to `collect`, in order.
+
+        New ones inherit the memory of those in `emptied`.
+        """
+        assert part.traverser is not None
+        evaluator = self.make_evaluator()
+        driver = self.inference.driver
+        if isinstance(driver, AsyncDriver) and driver.concurrency > len(part.numbers):
+            driver = replace(driver, concurrency=len(part.numbers))
+        plan = self.plan(part.iteration, part.traverser)
         if isinstance(driver, ServerDriver):
             assert self.processes is not None
-            await self.processes.traverse(plan, evaluator, collector.add)
+            await self.processes.traverse(plan, evaluator, collect)
         else:
-            walks = plan.walks(self.game, range(plan.traversals), collector.finished)
-            await traverse(driver, plan.scheme, walks, evaluator, collector.add)
-        collector.flush()
-        return Traversals.made(collector, evaluator, time.perf_counter() - started)
+            walks = plan.walks(self.game, part.numbers, emptied)
+            await traverse(driver, plan.scheme, walks, evaluator, collect)
+        return evaluator.tally
+
+    async def sample(self, part: Part) -> Harvest:
+        packer = Packer(self.game, histories=self.learned is not None)
+        tally = await self.make(part, packer.add, packer.emptied)
+        return Harvest(packer.take(), tally)
+
+    async def have_made(self, pool: Pool, part: Part, collector: Collector) -> Tally:
+        """Have the pool make the traversals."""
+        tallies: list[Tally] = []
+
+        def collect(harvest: Harvest) -> None:
+            assert isinstance(harvest.samples, Bundle)
+            tallies.append(harvest.tally)
+            for walk in harvest.samples.walks(self.game):
+                collector.add(walk)
+
+        assert part.traverser is not None
+        version = part.iteration * self.game.num_players + part.traverser
+        weights = Weights(version, parts.to_columns(self.playing()))
+        await pool.compute(part.cut(pool.parts), weights, collect)
+        return Tally.total(tallies)
+
+    def playing(self) -> parts.Parts:
+        """The networks that traversals ask."""
+        networks = {f"advantage_network_{p}": n for p, n in enumerate(self.advantage_networks)}
+        return networks | ({} if self.baseline is None else {"baseline": self.baseline})
+
+    def take(self, weights: Weights) -> None:
+        parts.restore(self.playing(), weights.columns)
+        self.caches = [self.fresh_cache() if cache.pays else cache for cache in self.caches]
 
     def plan(self, iteration: int, traverser: int) -> TraversalPlan:
         """Which traversals of one player an iteration makes."""
@@ -340,12 +392,10 @@ class DeepCFRSolver:
 
     def named_parts(self) -> parts.Parts:
         """Everything that the next iteration depends on, by name."""
-        networks = {f"advantage_network_{p}": n for p, n in enumerate(self.advantage_networks)}
         memory = {f"advantage_memory_{p}": m for p, m in enumerate(self.advantage_memory)}
         others = {
-            "baseline": self.baseline,
             "strategy_memory": self.strategy_memory,
             "network_history": self.history,
         }
         wanted = {name: part for name, part in others.items() if part is not None}
-        return {**networks, **memory, **wanted}
+        return {**self.playing(), **memory, **wanted}

@@ -8,7 +8,8 @@ import numpy as np
 from asynccfr.agents import Agent, MixtureAgent
 from asynccfr.exact.policy import Policy
 from asynccfr.games import Game
-from asynccfr.reports import FitReport, InferenceReport
+from asynccfr.reports import FitReport, InferenceReport, WorkerReport
+from asynccfr.solvers.pool import Harvest, Part, Weights
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a phase, how much of it is done, and how much there is."""
@@ -26,6 +27,7 @@ class Iteration(NamedTuple):
         fits: every network that learned, in order.
         memory: samples held, by the name of the memory.
         digest: a hash of every sample in order, as hexadecimal digits.
+        workers: of a cluster, those that sampled.
     """
 
     nodes: int
@@ -34,6 +36,7 @@ class Iteration(NamedTuple):
     fits: tuple[FitReport, ...]
     memory: Mapping[str, int]
     digest: str
+    workers: tuple[WorkerReport, ...] = ()
 
 
 class Solver(Protocol):
@@ -48,6 +51,12 @@ class Solver(Protocol):
 
     async def iterate(self, iteration: int, progress: Progress) -> Iteration:
         """Sample and learn; `iteration` counts from 1. Cancelling stops within a gradient step."""
+
+    async def sample(self, part: Part) -> Harvest:
+        """Play a part of an iteration for another solver, which learns from it."""
+
+    def take(self, weights: Weights) -> None:
+        """Play with these networks, another solver's, from now on."""
 
     async def make_agent(
         self, iteration: int, nodes: int, progress: Progress

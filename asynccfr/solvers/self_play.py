@@ -20,8 +20,9 @@ from asynccfr.inference.drivers import traverse
 from asynccfr.inference.evaluator import Evaluator
 from asynccfr.inference.tally import Tally
 from asynccfr.networks import InferenceCopy, Network
-from asynccfr.reports import InferenceReport
 from asynccfr.seeding import TRAVERSAL, stream
+from asynccfr.solvers import parts
+from asynccfr.solvers.pool import Harvest, Part, Pool, Weights
 from asynccfr.solvers.protocol import Progress
 
 RIVALS = 8  # networks of a mixture that an iteration meets in each seat
@@ -47,7 +48,7 @@ class Played(NamedTuple):
     decisions: Decisions
     digest: int
     seconds: float
-    inference: InferenceReport
+    tally: Tally
 
 
 class Table(NamedTuple):
@@ -62,9 +63,18 @@ class SelfPlay:
     """Whole games in which one network decides for both seats, each with its own random stream."""
 
     def __init__(
-        self, game: Game, games: int, inference: Inference, device: torch.device, seed: int
+        self,
+        game: Game,
+        games: int,
+        inference: Inference,
+        device: torch.device,
+        seed: int,
+        pool: Pool | None = None,
     ) -> None:
-        """Raises GameError if the game is not for two players, ConfigError for a server driver."""
+        """`pool` plays the games elsewhere.
+
+        Raises GameError if the game is not for two players, ConfigError for a server driver.
+        """
         if isinstance(inference.driver, ServerDriver):
             raise ConfigError(
                 "inference.driver: server: self-play runs in this process; expected sync or async"
@@ -78,6 +88,7 @@ class SelfPlay:
         self.inference = inference
         self.device = device
         self.seed = seed
+        self.pool = pool
 
     async def play(
         self, network: Network, behaviour: Behaviour, iteration: int, progress: Progress
@@ -85,12 +96,47 @@ class SelfPlay:
         """Play the games of an iteration."""
         started = time.perf_counter()
         self.buffer.clear()
+        part = Part(iteration, range(self.games))
+        if self.pool is None:
+            tally = await self.play_here(network, behaviour, part, progress)
+        else:
+            tally = await self.have_played(self.pool, network, part, progress)
+        digest = self.buffer.digest()
+        return Played(self.buffer.take(), digest, time.perf_counter() - started, tally)
+
+    async def have_played(
+        self, pool: Pool, network: Network, part: Part, progress: Progress
+    ) -> Tally:
+        """Have the pool play the games."""
+        tallies: list[Tally] = []
+        cut = part.cut(pool.parts)
+
+        def collect(harvest: Harvest) -> None:
+            assert isinstance(harvest.samples, Decisions)
+            self.buffer.put(*harvest.samples)
+            tallies.append(harvest.tally)
+            progress("self-play", cut[len(tallies) - 1].numbers.stop, self.games)
+
+        weights = Weights(part.iteration, parts.to_columns({"policy": network}))
+        await pool.compute(cut, weights, collect)
+        return Tally.total(tallies)
+
+    async def sample(self, network: Network, behaviour: Behaviour, part: Part) -> Harvest:
+        """Play some games for somebody else."""
+        self.buffer.clear()
+        tally = await self.play_here(network, behaviour, part, lambda phase, done, total: None)
+        return Harvest(self.buffer.take(), tally)
+
+    async def play_here(
+        self, network: Network, behaviour: Behaviour, part: Part, progress: Progress
+    ) -> Tally:
+        """Play some games into the buffer."""
         finished: list[Episode] = []
         done = count(1)
 
         def episodes(table: Table) -> Iterator[Episode]:
-            for index in table.games:
-                rng = stream(self.seed, (TRAVERSAL, iteration, index))
+            for index in overlap(table.games, part.numbers):
+                rng = stream(self.seed, (TRAVERSAL, part.iteration, index))
                 reuse = finished.pop() if finished else None
                 state = self.game.new_state()
                 yield table.episode(state, rng, behaviour.rule, behaviour.exploration, reuse)
@@ -103,13 +149,7 @@ class SelfPlay:
         tables = self.tables(network, behaviour)
         for table in tables:
             await traverse(self.driver, self_play, episodes(table), table.evaluator, collect)
-        digest = self.buffer.digest()
-        return Played(
-            decisions=self.buffer.take(),
-            digest=digest,
-            seconds=time.perf_counter() - started,
-            inference=Tally.total(table.evaluator.tally for table in tables).report(),
-        )
+        return Tally.total(table.evaluator.tally for table in tables)
 
     def tables(self, network: Network, behaviour: Behaviour) -> list[Table]:
         """Where the games are played."""
@@ -180,3 +220,8 @@ class Challenges(SelfPlay):
             return
         for _ in range(RIVALS):
             yield self.rival.networks(self.rival.draw(self.draws))[seat]
+
+
+def overlap(a: range, b: range) -> range:
+    """The numbers that two ranges of consecutive numbers share."""
+    return range(max(a.start, b.start), min(a.stop, b.stop))
