@@ -60,17 +60,21 @@ def connected(cluster: RayCluster, log: Path | None) -> Iterator[None]:
     handler = logging.FileHandler(log, delay=True) if log is not None else logging.NullHandler()
     logger.handlers = [handler]
     logger.propagate = False
+    private = logging.getLogger("ray._private")
+    private.addHandler(handler)  # ray.init clears the other, and still has something to say
+    private.propagate = False
     options: dict[str, Any] = {"configure_logging": False, "log_to_driver": False}
     if cluster.address == "local":
         options |= {"include_dashboard": False, "_system_config": HEALTH}
     try:
         connect(cluster.address, options)
-        logger.addHandler(handler)  # which Ray's beginning has cleared
+        logger.addHandler(handler)
         with raylets_say_to(logger):
             yield
     finally:
         ray.shutdown()
         logger.removeHandler(handler)
+        private.removeHandler(handler)
         handler.close()
 
 
