@@ -143,4 +143,6 @@ def test_the_extras_bring_what_is_missing(extra: str) -> None:
     }
     homes = packages_distributions()
     for package in EXTRAS[extra]:
-        assert {home.lower().replace("-", "_") for home in homes[package]} & brought, package
+        assert {
+            home.lower().replace("-", "_") for home in homes.get(package, [package])
+        } & brought, package

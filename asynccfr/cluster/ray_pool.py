@@ -115,7 +115,7 @@ def check_reachable(address: str) -> None:
 
 def room_for_workers(cluster: RayCluster) -> int:
     """How many workers the cluster has room for."""
-    there = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    there = ray.cluster_resources()
     wanted = {"CPU": cluster.cpus, "GPU": cluster.gpus}
     return min(int(there.get(kind, 0) / each) for kind, each in wanted.items() if each)
 
@@ -189,7 +189,7 @@ class RemoteWorker:
 
     def __init__(self, config: TrainConfig, home: str) -> None:
         self.is_far = ray.get_runtime_context().get_node_id() != home
-        address = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
+        address = ray.util.get_node_ip_address()
         self.worker = Worker(config, f"{address}:{os.getpid()}")
 
     def version(self) -> str:

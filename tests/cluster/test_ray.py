@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+
+pytest.importorskip("ray", reason="a cluster takes the extra: pip install '.[test,ray]'")
+
 from ray.cluster_utils import Cluster
 
 from asynccfr.cluster.ray_pool import RemoteWorker

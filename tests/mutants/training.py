@@ -74,8 +74,8 @@ MUTANTS = [
     Mutant(
         "samples not weighted by 1 / reach",
         "asynccfr/cfr/walk.pyx",
-        "min(1.0 / self.sampling_reach, self.max_weight)",
-        "1.0",
+        "return self.max_weight if capped else 1.0 / self.sampling_reach",
+        "return 1.0",
         f"{UNBIASED} -k outcome",
     ),
     Mutant(
