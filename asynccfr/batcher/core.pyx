@@ -478,7 +478,6 @@ cdef class Core:
 
     cdef void admit(self):
         """Let those who stand in line into the queue, as far as there is room."""
-        cdef Call call
         while self.line.live and (
             self.queued_size + self.line.head().size <= <Py_ssize_t>self.capacity
         ):
@@ -521,8 +520,8 @@ cdef class Core:
             (<Participant>call.participant).goes_on()
         if call.deadline is not None:
             call.deadline[2] = None  # the heap would keep the result alive
-        call.item = call.owner = call.kept = call.batch = call.participant = call.origin = call.deadline = None
-        call.lane = None
+        call.item = call.owner = call.kept = call.batch = None
+        call.participant = call.origin = call.deadline = call.lane = None
 
     # When the next batch may start.
 

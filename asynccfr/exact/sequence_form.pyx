@@ -249,7 +249,7 @@ class SequenceForm:
     def states(self):
         """One state, moved on to each information state in turn: as many steps as the game has."""
         cdef State state = self.game.new_state()
-        cdef int node
+        cdef int node, step
         path, on_path = [0], {0}
         for node in self._histories:
             climbed = []
@@ -259,10 +259,10 @@ class SequenceForm:
             while path[-1] != node:
                 on_path.discard(path.pop())
                 state.retreat()
-            for node in reversed(climbed):
-                state.advance(self._taken[node])
-                path.append(node)
-                on_path.add(node)
+            for step in reversed(climbed):
+                state.advance(self._taken[step])
+                path.append(step)
+                on_path.add(step)
             yield state
 
     def state(self, int i):
