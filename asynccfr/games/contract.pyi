@@ -118,9 +118,5 @@ class State:
         """What people type for an action: its name, unless a game has something shorter."""
     def table_to_string(self, player: int) -> str:
         """What a player at the terminal is shown: nothing that others hide from them."""
-    def result_to_string(self, player: int) -> str:
-        """What a finished game shows a player of how it came about: the whole state, unless a game
-        says more.
-        """
     def statistics(self, player: int) -> tuple[tuple[float, float], ...]:
         """An `(amount, count)` for each of the game's `STATISTICS`, of a player in a finished game."""
