@@ -2,9 +2,11 @@
 
 import asyncio
 import gc
+import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +84,35 @@ print("leaving")
         subprocess.run, [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
     )
     assert (run.stdout, run.stderr, run.returncode) == ("leaving\nfinished\n", "", 0)
+
+
+HUNG = """
+import asyncio, threading
+from asynccfr import Batcher
+
+def hang(items):
+    threading.Event().wait()
+
+async def main():
+    batcher = Batcher(hang, max_batch=2)
+    call = batcher(1)
+    await asyncio.sleep(0.05)
+    try:
+        await asyncio.wait_for(batcher.aclose(cancel=True), 0.2)
+    except TimeoutError:
+        print(type(call.exception()).__name__)
+
+asyncio.run(main())
+"""
+
+
+def test_a_function_that_hangs_does_not_keep_the_interpreter_from_exiting():
+    """Once closing with cancel=True was bounded and given up."""
+    done = subprocess.run(
+        [sys.executable, "-c", HUNG],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert (done.stdout.strip(), done.returncode) == ("BatcherClosed", 0), done.stderr
