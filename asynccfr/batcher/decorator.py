@@ -130,21 +130,9 @@ class Bound(BatchedFunction[Item, Result]):
     def __reduce__(self) -> str | tuple[Any, ...]:
         return getattr, (self._subject, self._method._function.__name__)
 
-    async def many(self, items: Iterable[Item], **options: Unpack[CallOptions]) -> list[Result]:
-        """The results of many items, see `Batcher.many`."""
-        return await self._method.batcher.many(items, **options)
-
     async def __aenter__(self) -> Self:
         await self._method.__aenter__()
         return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self._method.__aexit__(kind, error, traceback)
 
 
 def weakly_bound(function: Callable[..., Any], subject: object) -> Callable[..., Any]:
